@@ -112,13 +112,13 @@ kd_status kd_fe_structure_spin(kd_fe_structure *s, const char *stiffness, const 
     return status;
 }
 
-kd_status kd_fe_structure_pull(kd_fe_structure *s, const char *stiffness, const char *dofs, const char *interface, int axis,
-                               double force, char *message, size_t size)
+kd_status kd_fe_structure_pull(kd_fe_structure *s, const char *stiffness, const char *dofs, const char *interface,
+                               int axis, double force, char *message, size_t size)
 {
     kd_arena         scratch = {0};
     kd_sparse_matrix added;
     char            *name = kd_arena_cut(&s->arena, strlen(interface) + 1, 1);
-    kd_status status = !name ? KD_ERR_MEMORY : read_preload(s, stiffness, dofs, &scratch, &added, message, size);
+    kd_status        status = !name ? KD_ERR_MEMORY : read_preload(s, stiffness, dofs, &scratch, &added, message, size);
     if (status == KD_OK) {
         kd_fe_preload *preload = &s->preload[s->npreloads];
         strcpy(name, interface);

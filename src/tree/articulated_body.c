@@ -172,11 +172,7 @@ static bool eliminate(const kd_axis *S, double tau, double J, double M, articula
 
 static void start_modes(const climb_context *c)
 {
-    for (int i = 1; c->tree->nwide > 0 && i < c->tree->nlinks; i++) {
-        const kd_link *l = &c->tree->link[i];
-        if (!l->wide) continue;
-        KD_KERNEL(kd_wide_start)(l->wide, &c->work->wide[l->state]);
-    }
+    for (int i = 0; i < c->tree->nwide; i++) c->work->wide[i].begun = false;
 }
 
 // six numbers in a row, and one behind them, which the next row writes over

@@ -71,8 +71,8 @@ typedef struct kd_marker {
     const double *row; // (6 x mp) Phi in blocks of four modes
     // slopes of row by q_l: the fours that are not 0 for all modes, and where they stand
     int           nbends;
-    const int    *bend_at; // (nbends)
-    const double *bend_q;  // (4 nbends x m)
+    const int    *bend_at, *bend_block, *bend_along; // (nbends) in row; block of four modes, shift
+    const double *bend_q;                            // (4 nbends x m)
     int           nsteps;
     const int    *letter, *mode; // (nsteps) rising letters
 } kd_marker;
@@ -90,6 +90,7 @@ typedef struct kd_wide_state {
     double *dq, *ddq, *Q; // (mp)
     double *gyro;         // (mp x nturns) sum_k T_kl q_k', b_kl q_k', C_kl q_k'
     // articulated body, world axes: what unit q'' needs as moment and force about P, and what is left for the modes to carry
+    bool    begun;  // a marker was there: give and column are not those of before
     double *S, *IS; // (6 x mp) motions of one marker, forces
     double *give;   // (8 x mp)
     double *column; // ((mp + 8) x m) of modes by modes, behind them moment, force and what is left; eliminated in place

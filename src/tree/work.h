@@ -62,7 +62,6 @@ struct kd_tree_work {
     void kd_wide_derivatives_##variant(const kd_wide *c, kd_wide_state *s, const kd_link_motion *m, kd_vec3 r);        \
     int  kd_wide_eliminate_##variant(const kd_wide *c, kd_wide_state *s);                                              \
     void kd_wide_give_way_##variant(const kd_wide *c, kd_wide_state *s, const double a[6], double *ddq);               \
-    void kd_wide_start_##variant(const kd_wide *c, kd_wide_state *s);                                                  \
     void kd_wide_give_##variant(const kd_wide *c, kd_wide_state *s, const kd_link_motion *m, const double *tau);       \
     void kd_wide_add_marker_##variant(const kd_wide *c, kd_wide_state *s, const double *row, const kd_axis *letter,    \
                                       double I[6][6], const double b[6]);                                              \
