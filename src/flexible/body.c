@@ -13,7 +13,8 @@
 #include "flexible/reduction_parts.h"
 #include "math/dense.h"
 
-static const double TWINS = 1e-6; // of a frequency: two of them are one
+static const double ROUNDING = 1e-7; // of the highest frequency
+static const double TWINS = 1e-6;    // of a frequency: two of them are one
 
 void kd_flexible_body_release(kd_flexible_body *b)
 {
@@ -315,6 +316,14 @@ kd_status kd_flexible_body_make(const kd_reduction *r, const kd_reference *refer
     kd_status status = scratch.failed ? KD_ERR_MEMORY : choose_modes(r, reference, omega, q, &there, message, size);
     if (status == KD_OK && count > there) {
         kd_text(message, size, "%d modes are wanted, the reduced structure has %d", count, there);
+        status = KD_ERR_MODEL;
+    }
+    // held by its reference, a structure resists every deformation; what is below is rounding of the highest
+    if (status == KD_OK && there > 0 && !(omega[0] > ROUNDING * omega[there - 1])) {
+        kd_text(message, size,
+                "%s: a deformation meets no resistance, or one below zero: the stiffness matrix has a negative "
+                "eigenvalue, or the part is a mechanism",
+                s->name);
         status = KD_ERR_MODEL;
     }
     if (status < 0) goto done;
