@@ -276,9 +276,10 @@ static void follow_modes(const kd_system *s, const kd_work *w, int i, const gues
 {
     const kd_link *link = &s->tree.link[i], *wide = &s->tree.link[link->parent];
     const kd_vec3  arm = kd_vec_sub(w->motion.link[i].P, w->motion.link[link->parent].P);
+    const double  *row = link->marker ? kd_motion_marker(&w->motion, i) : NULL;
     kd_axis        own = motion[link->parent];
     for (int k = 0; link->marker && k < link->marker->m; k++) {
-        const kd_axis axis = kd_marker_sum(link->marker, w->motion.axis + link->letter, k);
+        const kd_axis axis = kd_marker_sum(row, w->motion.axis + link->letter, k);
         const double  rate = g->v[s->tree.dof_v[wide->dof + k]];
         own = (kd_axis){kd_vec_axpy(own.w, rate, axis.w), kd_vec_axpy(own.u, rate, axis.u)};
     }
