@@ -186,7 +186,8 @@ static void write_uri(const char *path, char *uri, size_t size)
     kd_text(uri, size, "file://");
     for (; *path; path++) {
         const unsigned char c = (unsigned char)*path;
-        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strchr("-._~/", c);
+        const bool          plain =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strchr("-._~/", c);
         kd_text_append(uri, size, plain ? "%c" : "%%%02X", c);
     }
 }

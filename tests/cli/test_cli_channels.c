@@ -89,7 +89,8 @@ static void states_to_go_on_from(void **state)
     for (int i = 0; i < 3; i++) assert_true(a[i] - b[i] < 1e-5 && b[i] - a[i] < 1e-5);
     expect("simulate " MODELS "double-pendulum.yaml --t-end 0.1 --write-state nowhere/half.csv", 1, "--write-state: ");
     // a run with advice is a good one, too
-    expect("simulate " MODELS "bouncing-ball.yaml --formulation ode --integrator adams --t-end 0.6 --write-state advice.csv --output half",
+    expect("simulate " MODELS
+           "bouncing-ball.yaml --formulation ode --integrator adams --t-end 0.6 --write-state advice.csv --output half",
            0, "the equations are stiff");
     expect("simulate " MODELS "bouncing-ball.yaml --start-state advice.csv --t-end 0.61 --output half", 0, "verdict");
     // angles that only the first run counted are left out; those that it did not count follow from the rest

@@ -22,11 +22,11 @@ static bool print_run(const client *c, const char *emulator, const char *program
 {
     char command[3000];
     // references of the outputs from the description
-    snprintf(
-        command, sizeof command,
-        "cd '%s' && rm -rf 'a ä' && cp -r resources 'a ä' && %s %s '%s' '%s' '%s%s/a ä/' 20 0.02 $(grep -o 'valueReference=\"[0-9]*\" causality=\"output\"' "
-        "modelDescription.xml | grep -o '[0-9]*') > '%s' 2> errors.txt",
-        c->folder, emulator, program, binary, c->token, drive, c->folder, to);
+    snprintf(command, sizeof command,
+             "cd '%s' && rm -rf 'a ä' && cp -r resources 'a ä' && %s %s '%s' '%s' '%s%s/a ä/' 20 0.02 $(grep -o "
+             "'valueReference=\"[0-9]*\" causality=\"output\"' "
+             "modelDescription.xml | grep -o '[0-9]*') > '%s' 2> errors.txt",
+             c->folder, emulator, program, binary, c->token, drive, c->folder, to);
     return run_command(command) == 0;
 }
 
@@ -96,8 +96,8 @@ static void windows_agrees(void **state)
     (void)state;
     const char *program = KD_BINARY_DIR "/cross/x86_64-windows/client.exe";
     if (!can_run(KD_BINARY_DIR "/kardan-fmu.x86_64-windows.dll", "wine", program)) return;
-    compare("x86_64-windows", "dll", "LC_ALL=C.UTF-8 WINEDEBUG=-all WINEPREFIX=" KD_BINARY_DIR "/cross/wine wine", program,
-            "Z:");
+    compare("x86_64-windows", "dll", "LC_ALL=C.UTF-8 WINEDEBUG=-all WINEPREFIX=" KD_BINARY_DIR "/cross/wine wine",
+            program, "Z:");
 }
 
 // FMUs of both versions have the binaries under the names that clients look for
@@ -106,8 +106,9 @@ static void folders_are_those_of_the_standard(void **state)
     (void)state;
     static const struct {
         const char *file, *folder[2];
-    } WHAT[] = {{KD_BINARY_DIR "/kardan-fmu.aarch64-linux.so", {"aarch64-linux/pendulum.so", "aarch64-linux/pendulum.so"}},
-                {KD_BINARY_DIR "/kardan-fmu.x86_64-windows.dll", {"win64/pendulum.dll", "x86_64-windows/pendulum.dll"}}};
+    } WHAT[] = {
+        {KD_BINARY_DIR "/kardan-fmu.aarch64-linux.so", {"aarch64-linux/pendulum.so", "aarch64-linux/pendulum.so"}},
+        {KD_BINARY_DIR "/kardan-fmu.x86_64-windows.dll", {"win64/pendulum.dll", "x86_64-windows/pendulum.dll"}}};
     for (int version = 2; version <= 3; version++) {
         client c;
         assert_true(client_export(&c, KD_SOURCE_DIR "/models/pendulum.yaml", version, ""));

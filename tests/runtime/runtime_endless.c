@@ -75,8 +75,8 @@ static void step_on(client *c, long steps, double h)
     snprintf(resources, sizeof resources, "%s/resources/", c->folder);
     fmi3Boolean  event = false, stop = false, early = false;
     fmi3Float64  last = 0;
-    fmi3Instance a = c->fmi3InstantiateCoSimulation("a", c->token, resources, false, false, false, false, NULL, 0, NULL,
-                                                    NULL, NULL);
+    fmi3Instance a =
+        c->fmi3InstantiateCoSimulation("a", c->token, resources, false, false, false, false, NULL, 0, NULL, NULL, NULL);
     assert_non_null(a);
     assert_int_equal(c->fmi3EnterInitializationMode(a, false, 0, 0, false, 0), fmi3OK);
     assert_int_equal(c->fmi3ExitInitializationMode(a), fmi3OK);

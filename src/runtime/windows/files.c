@@ -18,7 +18,7 @@ __declspec(dllimport) int __stdcall MultiByteToWideChar(unsigned, unsigned long,
 __declspec(dllimport) int __stdcall WideCharToMultiByte(unsigned, unsigned long, const wchar_t *, int, char *, int,
                                                         const char *, int *);
 
-int   __wrap_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
 
 // 0: it is too long, or no UTF-8
 static int widen(const char *path, wchar_t *wide)
