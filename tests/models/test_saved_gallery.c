@@ -16,7 +16,7 @@
 
 #include <kardan/kardan.h>
 
-enum { STOPS = 3, MOST_STEPS = 150, MOST_STEPS_ALL = 400, MOST_MODELS = 200 };
+enum { STOPS = 3, TIMES = 40, MOST_STEPS = 150, MOST_STEPS_ALL = 400, MOST_MODELS = 200 };
 
 typedef struct method {
     kd_formulation     form;
@@ -68,7 +68,8 @@ typedef struct trace {
     kd_simulation *simulation;
     uint64_t       sum[4 * MOST_STEPS_ALL];
     int            n, stop, most;
-    long           max_steps; // attempts of a run; 0: as it comes
+    double         time[TIMES]; // of rows that are wanted
+    long           max_steps;   // attempts of a run; 0: as it comes
 } trace;
 
 static uint64_t mixed(uint64_t sum, const void *bytes, size_t size)
@@ -122,6 +123,9 @@ static bool open(const char *path, const method *m, trace *t, double *t_end)
         if (m->differences) o.formulation_options.derivatives = KD_DERIVATIVES_GROUPED;
         if (m->differences) o.formulation_options.estimated = true;
         if (t->max_steps > 0) o.integrator_options.max_steps = t->max_steps;
+        for (int i = 0; i < TIMES; i++) t->time[i] = (i + 1) * *t_end / TIMES;
+        o.times = t->time;
+        o.ntimes = TIMES;
         o.output = see;
         o.context = t;
         good = kd_simulation_create(kd_system_eom(t->system), kd_system_inputs(t->system), &o, t->x, &t->simulation,
