@@ -236,6 +236,23 @@ static void stopped_runs_go_on_bit_for_bit(void **state)
     }
 }
 
+// A run that has chosen another method on its way goes on with that one.
+static void runs_that_changed_their_method_go_on(void **state)
+{
+    (void)state;
+    static trace whole;
+    const char  *path = KD_SOURCE_DIR "/models/closed-loop-car.yaml";
+    method       m = METHODS[0];
+    double       t_end;
+    m.automatic = true;
+    whole.stop = 0, whole.most = MOST_STEPS_ALL, whole.max_steps = 0;
+    assert_true(open(path, &m, &whole, &t_end));
+    const kd_status ended = kd_simulation_run(whole.simulation, t_end);
+    assert_true(kd_simulation_changes(whole.simulation) > 0);
+    stop_and_go_on(path, &m, &whole, whole.n - 20, false, ended);
+    shut(&whole);
+}
+
 // The same for every model of the gallery and all methods, where that is asked for.
 static void the_whole_gallery(void **state)
 {
@@ -263,6 +280,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stopped_runs_go_on_bit_for_bit),
+        cmocka_unit_test(runs_that_changed_their_method_go_on),
         cmocka_unit_test(the_whole_gallery),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
