@@ -249,7 +249,11 @@ static void runs_that_changed_their_method_go_on(void **state)
     assert_true(open(path, &m, &whole, &t_end));
     const kd_status ended = kd_simulation_run(whole.simulation, t_end);
     assert_true(kd_simulation_changes(whole.simulation) > 0);
-    stop_and_go_on(path, &m, &whole, whole.n - 20, false, ended);
+    // before the change and behind it
+    for (int n = 20; n < whole.n; n += 60) {
+        stop_and_go_on(path, &m, &whole, n, false, ended);
+        stop_and_go_on(path, &m, &whole, n, true, ended);
+    }
     shut(&whole);
 }
 
