@@ -452,13 +452,17 @@ typedef struct kd_breaks {
 typedef struct kd_sample {
     double *value, *rate, *acceleration; // (nmeasures)
     double *b;                           // (nr)
+    double *way;                         // (9 nlengths) d, d', d'' of distances
 } kd_sample;
 
 typedef struct kd_enclosure {
-    kd_sample     end[2];
-    kd_interval  *state; // (nr)
-    kd_interval  *slot;  // (nslots)
-    unsigned long stamp; // of the last point
+    kd_sample      end[2];
+    int           *length; // (nmeasures) place of a distance that a variable reads in `way`; -1: none
+    int            nlengths;
+    kd_touch_pass *pass;  // (2 ntouches) surfaces, at both ends
+    kd_interval   *state; // (nr)
+    kd_interval   *slot;  // (nslots)
+    unsigned long  stamp; // of the last point
 } kd_enclosure;
 
 // One thread's evaluation.
