@@ -159,9 +159,10 @@ static void cut_arrays(kd_verify *self)
     self->course = kd_arena_cut(&self->arena, (size_t)self->dims.nu, sizeof *self->course);
 }
 
-kd_status kd_verify_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_dae *dae,
+kd_status kd_verify_create(kd_eom_data *point, const kd_inputs *inputs, const kd_simulation_options *opt, kd_dae *dae,
                            kd_integrator *integrator, const kd_state *x, kd_verify **verify)
 {
+    const kd_eom             *eom = kd_eom_data_eom(point);
     const kd_integrator_info *method = kd_integrator_about(opt->integrator, &opt->integrator_options);
     *verify = NULL;
     kd_verify *self = kd_alloc(sizeof *self);
@@ -194,8 +195,10 @@ kd_status kd_verify_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     cut_arrays(self);
     kd_status status = self->arena.failed ? KD_ERR_MEMORY : KD_OK;
     // forms without a right-hand side: accelerations are solved for here
+    kd_formulation_options options = opt->formulation_options;
+    options.point = point;
     if (status >= 0 && !dae->methods->rhs)
-        status = kd_acceleration_create(eom, &self->inputs, x, &opt->formulation_options, &self->acceleration);
+        status = kd_acceleration_create(eom, &self->inputs, x, &options, &self->acceleration);
     if (status < 0) {
         kd_verify_destroy(self);
         return status;
