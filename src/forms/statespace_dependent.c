@@ -9,16 +9,16 @@
 #include "forms/statespace_impl.h"
 #include "math/dense.h"
 
-#define CONVERGED 1e-14     // estimated error of dependent coordinates beside the largest coordinate
-#define STAGNATED 1e-11     // accepted when increments no longer fall
-#define MAX_ITERATIONS 25   // with one matrix
-#define FIRST_RATE 0.3      // assumed before it is known
-#define SLOW 0.1            // rate of convergence from which on the matrix is renewed
-#define MAX_RENEWALS 8      // matrices of one solution: the later ones are those of Newton's method itself
-#define FAR 10.0            // increments may grow by this factor over the smallest one
-#define CURVED 0.25         // what later increments may do beside the first one, without leaving its branch
-#define NEARBY 1e-3         // the same beside the size of the coordinates at the start
-#define PATH_FIRST 0.5      // part of a path that is tried first
+#define CONVERGED 1e-14   // estimated error of dependent coordinates beside the largest coordinate
+#define STAGNATED 1e-11   // accepted when increments no longer fall
+#define MAX_ITERATIONS 25 // with one matrix
+#define FIRST_RATE 0.3    // assumed before it is known
+#define SLOW 0.1          // rate of convergence from which on the matrix is renewed
+#define MAX_RENEWALS 8    // matrices of one solution: the later ones are those of Newton's method itself
+#define FAR 10.0          // increments may grow by this factor over the smallest one
+#define CURVED 0.25       // what later increments may do beside the first one, without leaving its branch
+#define NEARBY 1e-3       // the same beside the size of the coordinates at the start
+#define PATH_FIRST 0.5    // part of a path that is tried first
 
 // Progress of a simplified Newton iteration
 typedef struct progress {

@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-static const double GAMMA = 4;        // over h: leading coefficient of the correction
-static const double WAY_OFF = 16;     // times 1 / h: factors of a step of quite another length
+static const double GAMMA = 4;    // over h: leading coefficient of the correction
+static const double WAY_OFF = 16; // times 1 / h: factors of a step of quite another length
 enum { MAX_NEWTON = 6 };
-static const double SLOW = 0.5;        // rate of convergence beyond which the correction is none
-static const double SOLVED = 0.1;      // an increment of so few tolerances is small enough
+static const double SLOW = 0.5;   // rate of convergence beyond which the correction is none
+static const double SOLVED = 0.1; // an increment of so few tolerances is small enough
 
 // part, y at (t, x_mid, d_mid)
 static kd_eval reduced_defect(kd_verify *self, double t)
@@ -107,4 +107,3 @@ double kd_verify_correction(kd_verify *self, const kd_step_ends *e, double t)
     const double h = e->t1 - e->t0, moved = h * iterate_cheaply(self, t, h);
     return moved <= self->allowed ? moved : h * iterate_here(self, t, h);
 }
-

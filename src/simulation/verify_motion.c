@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-static const double EPSILON = 5e-3;              // of h: distance of points of dense output for its derivative
-enum { MOST_NODES = 4 }; // of the polynomial
+static const double EPSILON = 5e-3; // of h: distance of points of dense output for its derivative
+enum { MOST_NODES = 4 };            // of the polynomial
 
 // ---- the polynomials ------------------------------------------------------------------------------------------------
 
@@ -145,4 +145,3 @@ kd_status kd_verify_dense(kd_verify *self, const kd_step_ends *e, double t)
     memcpy(self->cubic, self->slope, bytes);
     return KD_OK;
 }
-
