@@ -29,3 +29,14 @@ double bench_slope(int n, const double *x, const double *y)
     }
     return count >= 2 ? (count * sxy - sx * sy) / (count * sxx - sx * sx) : NAN;
 }
+
+double bench_fitted(int n, const double *x, const double *y, double wanted)
+{
+    double count = 0, sx = 0, sy = 0;
+    for (int i = 0; i < n; i++) {
+        if (!is_usable(x[i], y[i])) continue;
+        count++, sx += log(x[i]), sy += log(y[i]);
+    }
+    // through the mean point
+    return exp(sy / count + bench_slope(n, x, y) * (log(wanted) - sx / count));
+}

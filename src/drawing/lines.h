@@ -1,4 +1,5 @@
-// drawing/lines.h: lines that a model gives to run along: tracks, roads under tyres, curves that points stay on.
+// drawing/lines.h: lines that a model gives to run along: tracks, roads under tyres, curves that points stay on, grids
+// on surfaces in contact.
 #ifndef KD_DRAWING_LINES_H
 #define KD_DRAWING_LINES_H
 

@@ -688,6 +688,20 @@ static void put_ground_line(const picture *p, kd_vec3 a, kd_vec3 b)
     put_points(p->file, ends, 2);
 }
 
+// Grids on surfaces in contact; all: tracks, roads and curves as well
+static void put_courses(const picture *p, bool all)
+{
+    for (int i = 0; i < p->s->nlines; i++) {
+        const kd_line *line = &p->s->line[i];
+        if (!all && !line->grid) continue;
+        fputs("<path class=\"course\" fill=\"none\" stroke=\"#8b95a1\" stroke-width=\".7\" d=\"", p->file);
+        for (int k = 0; k + 1 < line->count; k++)
+            put_ground_line(p, kd_film_point(&p->s->film, p->frame, &(kd_point_of){line->body, line->point[k]}),
+                            kd_film_point(&p->s->film, p->frame, &(kd_point_of){line->body, line->point[k + 1]}));
+        fputs("\"/>\n", p->file);
+    }
+}
+
 // The grid, with a heavier line every five; then tracks, roads and curves
 static void put_first_floor(const picture *p)
 {
@@ -709,15 +723,7 @@ static void put_first_floor(const picture *p)
         }
         fputs("\"/>\n", p->file);
     }
-    for (int i = 0; i < s->nlines; i++) {
-        fputs("<path class=\"course\" d=\"", p->file);
-        for (int k = 0; k + 1 < s->line[i].count; k++) {
-            const kd_point_of at[] = {{s->line[i].body, s->line[i].point[k]},
-                                      {s->line[i].body, s->line[i].point[k + 1]}};
-            put_ground_line(p, kd_film_point(&s->film, p->frame, &at[0]), kd_film_point(&s->film, p->frame, &at[1]));
-        }
-        fputs("\"/>\n", p->file);
-    }
+    put_courses(p, true);
 }
 
 // ---- both -----------------------------------------------------------------------------------------------------------
@@ -764,6 +770,7 @@ kd_status kd_picture_write(FILE *file, const kd_scene *scene, const char *title)
     }
     // then the instant itself, traces and the axes of the world
     go_to_frame(&p, shown);
+    put_courses(&p, false);
     put_instant(&p, items, nfaces > MOST_FACES);
     for (int i = 0; i < scene->ntraces; i++) put_trace(&p, &scene->trace[i]);
     put_triad(&p);

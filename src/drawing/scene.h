@@ -83,9 +83,10 @@ typedef struct kd_trace {
     int         paint;
 } kd_trace;
 
-typedef struct kd_line { // something to run along: a track, a road, a curve
+typedef struct kd_line { // something to run along: a track, a road, a curve; or a line on a surface in contact
     const char *name;    // the model's
     int         body;    // that it is fixed in; -1: ground
+    bool        grid;    // of a surface
     int         count;
     kd_vec3    *point;
 } kd_line;
@@ -108,7 +109,7 @@ typedef struct kd_scene {
     kd_solid    *solid;
     kd_coil     *coil;
     kd_trace    *trace;
-    kd_line     *line;     // for the viewer only
+    kd_line     *line;     // for the viewer; those of surfaces also for pictures
     kd_deformed *deformed; // (film.ndeformed) as many nodes as a page shows
     kd_camera    camera;
     double       radius;      // of a ball about the centre that holds the motion

@@ -137,6 +137,24 @@ static void finish(kd_model *m, int i)
     (void)kd_road_tyre_finish(m, i, &m->force[i].def.magic.road);
 }
 
+// FITTYP and USE_MODE against what the file has and what is computed
+static void doubt_model(kd_model *m, int i, const char *path, const kd_tir *t)
+{
+    static const int newer[] = {KD_TIR_PKY4, KD_TIR_PKY5, KD_TIR_PKY6, KD_TIR_PKY7,  KD_TIR_PEY5,
+                                KD_TIR_RBX3, KD_TIR_RBY4, KD_TIR_PPX1, KD_TIR_QDZ10, KD_TIR_QSX4};
+    bool             any = false;
+    for (size_t k = 0; k < sizeof newer / sizeof *newer; k++) any = any || t->given[newer[k]];
+    if (t->version == KD_TIR_61 && !any)
+        kd_model_warn(m, KD_SECTION_FORCE, i, "tir",
+                      "%s: FITTYP is that of 6.1, but no number that is new there (PKY4, PKY6, PEY5, ..) is given: is "
+                      "it a file of 5.2 (FITTYP 6)?",
+                      path);
+    if (fmod(P(t, USE_MODE), 10.0) >= 5.0)
+        kd_model_warn(m, KD_SECTION_FORCE, i, "tir",
+                      "%s: USE_MODE %g asks for turn slip, which is not computed: forces are those of combined slip",
+                      path, P(t, USE_MODE));
+}
+
 // What the file does not have, or what is not used of it
 static void doubt(kd_model *m, int i)
 {
@@ -165,6 +183,7 @@ static void doubt(kd_model *m, int i)
             "%s: pressed in by half its radius the tyre carries %.3g N, at a nominal load of %.3g N: are the units of "
             "[UNITS] right?",
             d->read->path, elastic[0], load);
+    doubt_model(m, i, d->read->path, t);
     if (t->replaced_line > 0)
         kd_model_warn(m, KD_SECTION_FORCE, i, "tir", "%s:%d: a second table replaces the one before", d->read->path,
                       t->replaced_line);

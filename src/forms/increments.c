@@ -187,52 +187,84 @@ kd_eval kd_increments_update(kd_increments *self, kd_eom_data *data)
 
 // ---- use ------------------------------------------------------------------------------------------------------------
 
+// Blocks are small: one number, or a quaternion with three rates. Loops over sizes that are known there are unrolled; the sums are
+// the same.
+#define BY_SIZE(function, rows, columns, ...)                                                                          \
+    do {                                                                                                               \
+        if ((rows) == 1 && (columns) == 1)                                                                             \
+            function(1, 1, __VA_ARGS__);                                                                               \
+        else if ((rows) == 4 && (columns) == 3)                                                                        \
+            function(4, 3, __VA_ARGS__);                                                                               \
+        else                                                                                                           \
+            function(rows, columns, __VA_ARGS__);                                                                      \
+    } while (0)
+
+static inline void split_block(int rows, int columns, const double *Z, const double *Zplus, const int *p, const int *v,
+                               const double *rate, double *along, double *normal)
+{
+    // along = Z+ rate
+    for (int l = 0; l < columns; l++) {
+        double sum = 0;
+        for (int k = 0; k < rows; k++) sum += Zplus[l + k * columns] * rate[p[k]];
+        along[v[l]] = sum;
+    }
+    // normal = rate - Z along
+    for (int k = 0; k < rows; k++) {
+        double rest = rate[p[k]];
+        for (int l = 0; l < columns; l++) rest -= Z[k + l * rows] * along[v[l]];
+        normal[p[k]] = rest;
+    }
+}
+
 void kd_increments_split(const kd_increments *self, const double *rate, double *along, double *normal)
 {
-    memcpy(normal, rate, (size_t)self->np * sizeof *rate);
     for (int b = 0; b < self->nblocks; b++) {
-        int           rows = rows_of(self, b), columns = columns_of(self, b);
+        const int     rows = rows_of(self, b), columns = columns_of(self, b);
         const int    *p = self->p_of + self->p_start[b], *v = self->v_of + self->v_start[b];
         const double *Z = self->Z + self->z_start[b], *Zplus = self->Zplus + self->z_start[b];
-        // along = Z+ rate
+        BY_SIZE(split_block, rows, columns, Z, Zplus, p, v, rate, along, normal);
+    }
+}
+
+static inline void join_block(int rows, int columns, const double *Z, const double *rate, const int *p, const int *v,
+                              const double *along, const double *turn, double *normal, double *dp)
+{
+    // dp = Z along, normal += D_p(Z v) along - Z turn
+    for (int k = 0; k < rows; k++) {
+        double move = 0, off = normal[p[k]];
         for (int l = 0; l < columns; l++) {
-            double sum = 0;
-            for (int k = 0; k < rows; k++) sum += Zplus[l + k * columns] * rate[p[k]];
-            along[v[l]] = sum;
+            move += Z[k + l * rows] * along[v[l]];
+            off += rate[k + l * rows] * along[v[l]] - Z[k + l * rows] * turn[v[l]];
         }
-        // normal = rate - Z along
-        for (int l = 0; l < columns; l++)
-            for (int k = 0; k < rows; k++) normal[p[k]] -= Z[k + l * rows] * along[v[l]];
+        dp[p[k]] = move, normal[p[k]] = off;
     }
 }
 
 void kd_increments_join(const kd_increments *self, const double *along, const double *turn, double *normal, double *dp)
 {
     for (int b = 0; b < self->nblocks; b++) {
-        int           rows = rows_of(self, b), columns = columns_of(self, b);
+        const int     rows = rows_of(self, b), columns = columns_of(self, b);
         const int    *p = self->p_of + self->p_start[b], *v = self->v_of + self->v_start[b];
         const double *Z = self->Z + self->z_start[b], *rate = self->rate + self->z_start[b];
-        // dp = Z along, normal += D_p(Z v) along - Z turn
-        for (int k = 0; k < rows; k++) dp[p[k]] = 0;
-        for (int l = 0; l < columns; l++)
-            for (int k = 0; k < rows; k++) {
-                dp[p[k]] += Z[k + l * rows] * along[v[l]];
-                normal[p[k]] += rate[k + l * rows] * along[v[l]] - Z[k + l * rows] * turn[v[l]];
-            }
+        BY_SIZE(join_block, rows, columns, Z, rate, p, v, along, turn, normal, dp);
+    }
+}
+
+static inline void apply_block(int rows, int columns, const double *block, const int *v, const double *x, double *y)
+{
+    (void)rows;
+    for (int k = 0; k < columns; k++) {
+        double sum = 0;
+        for (int l = 0; l < columns; l++) sum += block[k + l * columns] * x[v[l]];
+        y[v[k]] = sum;
     }
 }
 
 void kd_increments_apply(const kd_increments *self, const double *B, const double *x, double *y)
 {
     for (int b = 0; b < self->nblocks; b++) {
-        int           columns = columns_of(self, b);
-        const int    *v = self->v_of + self->v_start[b];
-        const double *block = B + self->s_start[b];
-        for (int k = 0; k < columns; k++) {
-            double sum = 0;
-            for (int l = 0; l < columns; l++) sum += block[k + l * columns] * x[v[l]];
-            y[v[k]] = sum;
-        }
+        const int rows = rows_of(self, b), columns = columns_of(self, b);
+        BY_SIZE(apply_block, rows, columns, B + self->s_start[b], self->v_of + self->v_start[b], x, y);
     }
 }
 

@@ -284,7 +284,7 @@ static kd_eval find_drives_of_input(kd_newton *self)
 }
 
 // The same point with input or drive i shifted: second[i] = change of F_x.
-// What cannot be shifted counts as without influence.
+// What cannot be shifted counts as without influence; a drive that follows an input counts with that.
 static kd_eval evaluate_shifted(kd_newton *self, int i, double t, const double *x, const double *xdot)
 {
     kd_assembled *form = self->form;
@@ -293,14 +293,27 @@ static kd_eval evaluate_shifted(kd_newton *self, int i, double t, const double *
     double       *shift = i < self->nu ? &form->u_shift[i] : &form->drive_shift[i - self->nu];
     const bool    noisy = i >= self->nu && self->differenced;
     const double  step = (noisy ? DRIVE_INCREMENT : INPUT_INCREMENT) * fmax(fabs(self->moving[i]), 1);
+    if (i >= self->nu && self->by_inputs[i - self->nu]) {
+        memset(second, 0, (size_t)count * sizeof *second);
+        return KD_EVAL_OK;
+    }
     *shift = step;
     kd_eval answer = kd_assembled_at(form, t, x, xdot);
     if (answer == KD_EVAL_OK && i < self->nu) answer = find_drives_of_input(self);
     if (answer == KD_EVAL_OK) answer = evaluate_F_x(self, t, x, xdot);
     *shift = 0;
-    const bool own = i < self->nu || !self->by_inputs[i - self->nu];
-    for (int e = 0; e < count; e++) second[e] = own && answer == KD_EVAL_OK ? (self->K[e] - self->K_kept[e]) / step : 0;
+    for (int e = 0; e < count; e++) second[e] = answer == KD_EVAL_OK ? (self->K[e] - self->K_kept[e]) / step : 0;
     return answer == KD_EVAL_RETRY ? KD_EVAL_OK : answer;
+}
+
+// Inputs or drives have a rate here, or have moved since the last linearisation: before, there is nothing to follow
+static bool something_moves(const kd_newton *self)
+{
+    bool moves = false;
+    for (int i = 0; i < self->nu; i++) moves = moves || self->form->du[i] != 0;
+    for (int j = 0; j < self->ndrives; j++) moves = moves || self->drive[j] != 0;
+    for (int i = 0; i < self->nmoving; i++) moves = moves || (self->evaluations > 1 && self->moving[i] != self->old[i]);
+    return moves;
 }
 
 static kd_eval evaluate_second(kd_newton *self, double t, const double *x, const double *xdot)
@@ -353,7 +366,8 @@ kd_status kd_newton_linearize(kd_newton *self, double t, const double *x, const 
     // F_x and F_x', second derivatives by inputs, derivatives off the manifold
     kd_eval answer = evaluate_F_x(self, t, x, xdot);
     if (answer == KD_EVAL_OK && self->nmoving > 0) answer = read_moving(self);
-    if (answer == KD_EVAL_OK && !self->has_second && self->nmoving > 0) answer = evaluate_second(self, t, x, xdot);
+    const bool wanted = self->nmoving > 0 && !self->has_second && something_moves(self);
+    if (answer == KD_EVAL_OK && wanted) answer = evaluate_second(self, t, x, xdot);
     if (answer == KD_EVAL_OK && self->normals > 0) answer = kd_newton_normals(self, t, x, xdot);
     if (answer != KD_EVAL_OK) return fault_of(self, answer);
     // the parts of A that do not depend on gamma

@@ -53,6 +53,7 @@ typedef struct reader {
     double      start_u, end_u, increment, start_x, start_y, start_phi, start_z, right, left, v_increment;
     double      end_x, end_y, end_z, slope[2], bank[2]; // constants at start and end, for lines without such a channel
     bool        binary, wide, has_end, has_step, has_phi, has_end_x, has_end_y, has_end_z, has_slope[2], has_bank[2];
+    bool        has_left;
     bool        modified; // by blocks of modifiers, which are not applied
     int         nchannels, nsections;
     channel     kind[MOST_CHANNELS];
@@ -108,7 +109,7 @@ static kd_status take_parameter(reader *r, const char *line)
         {"reference_line_start_b", &r->bank[0], &r->has_bank[0]},
         {"reference_line_end_b", &r->bank[1], &r->has_bank[1]},
         {"long_section_v_right", &r->right, NULL},
-        {"long_section_v_left", &r->left, NULL},
+        {"long_section_v_left", &r->left, &r->has_left},
         {"long_section_v_increment", &r->v_increment, &r->has_step},
     };
     const char *equals = strchr(line, '=');
@@ -297,12 +298,38 @@ static kd_status take_constants(reader *r, const kd_crg *c)
     return KD_OK;
 }
 
+// Numbers of 32 or 64 bits are not all letters, digits and blanks
+static bool is_text(const reader *r)
+{
+    const char *at = r->at;
+    while (at < r->end && (isprint((unsigned char)*at) || isspace((unsigned char)*at))) at++;
+    return at == r->end && at > r->at;
+}
+
+// Behind the last row: blanks, comments, what fills up a record of 80 bytes; but no further row
+static kd_status check_rest(reader *r)
+{
+    static const char sentence[] = "the data have more rows than REFERENCE_LINE_END_U tells";
+    if (r->binary) return r->end - r->at >= 80 ? refuse(r, sentence, "") : KD_OK;
+    for (; r->at < r->end && *r->at; r->at++) {
+        const char *stop = memchr(r->at, '\n', (size_t)(r->end - r->at)), *to = stop ? stop : r->end;
+        while (r->at < to && isspace((unsigned char)*r->at)) r->at++;
+        r->line++;
+        if (r->at < to && (isdigit((unsigned char)*r->at) || *r->at == '-' || *r->at == '.'))
+            return refuse(r, sentence, "");
+        r->at = to;
+        if (to == r->end) break;
+    }
+    return KD_OK;
+}
+
 static kd_status read_data(reader *r, kd_crg *c)
 {
     const bool sloped = has_channel(r, SLOPE), banked = has_channel(r, BANKING);
     double     row[MOST_CHANNELS], x = r->start_x, y = r->start_y, height = r->start_z, phi = r->start_phi;
     kd_status  status = KD_OK;
     c->straight = true;
+    if (r->binary && is_text(r)) return refuse(r, "the data are text, but the format is one of binary numbers", "");
     for (int i = 0; i < c->nu && status == KD_OK; i++) {
         double slope = sloped ? 0.0 : r->slope[0], bank = banked ? 0.0 : r->bank[0], heading = phi;
         int    section = 0;
@@ -322,7 +349,7 @@ static kd_status read_data(reader *r, kd_crg *c)
         c->corner[i] = (corner){x, y, 0.0, 0.0, height, bank};
         status = fill_row(r, c, c->z + (size_t)i * (size_t)c->nv);
     }
-    return status;
+    return status == KD_OK ? check_rest(r) : status;
 }
 
 // ---- geometry -------------------------------------------------------------------------------------------------------
@@ -369,6 +396,12 @@ static kd_status place_sections(reader *r, kd_crg *c)
         const double step = r->has_step ? r->v_increment : c->nv > 1 ? (r->left - r->right) / (c->nv - 1) : 0.0;
         c->v[j] = isnan(r->v[j]) ? r->right + j * step : r->v[j];
         if (j > 0 && !(c->v[j] > c->v[j - 1])) return refuse(r, "long sections must go from right to left", "");
+    }
+    // an increment and both edges say the same twice
+    if (r->has_step && r->has_left && isnan(r->v[0]) && fabs(c->v[c->nv - 1] - r->left) > 1e-3 * (c->v[1] - c->v[0])) {
+        char word[40];
+        kd_text(word, sizeof word, "%.6g instead of %.6g", c->v[c->nv - 1], r->left);
+        return refuse(r, "LONG_SECTION_V_INCREMENT leads from V_RIGHT not to V_LEFT, but to", word);
     }
     return KD_OK;
 }

@@ -176,17 +176,32 @@ static int find_number(const char *key)
     return -1;
 }
 
+static bool is_one_of(const char *word, const char *const *list, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(word, list[i]) == 0) return true;
+    return false;
+}
+
 // Words of the model: what is made of them
 static kd_status take_word(reader *r, const char *key, const char *value)
 {
     char word[MOST_WORD];
     text_of(value, word);
     if (strcmp(key, "PROPERTY_FILE_FORMAT") == 0) copy_word(r->format, word, strlen(word));
-    if (strcmp(key, "FE_METHOD") == 0) r->tir->ellipse = strcmp(word, "YES") == 0;
-    if (strcmp(key, "TYRESIDE") == 0)
+    if (strcmp(key, "FE_METHOD") == 0) {
+        r->tir->ellipse = strcmp(word, "YES") == 0;
+        if (!is_one_of(word, (const char *const[]){"YES", "NO", ""}, 3))
+            return kd_lines_refuse(&r->lines, "FE_METHOD must be 'YES' or 'NO', not", word);
+    }
+    if (strcmp(key, "TYRESIDE") == 0) {
         r->tir->side = strcmp(word, "LEFT") == 0    ? KD_TIR_LEFT
                        : strcmp(word, "RIGHT") == 0 ? KD_TIR_RIGHT
                                                     : KD_TIR_ANY_SIDE;
+        if (r->tir->side == KD_TIR_ANY_SIDE &&
+            !is_one_of(word, (const char *const[]){"SYMMETRIC", "SYMMETRICAL", "UNKNOWN", "BOTH", ""}, 5))
+            return kd_lines_refuse(&r->lines, "TYRESIDE must be LEFT, RIGHT, SYMMETRIC or UNKNOWN, not", word);
+    }
     return KD_OK;
 }
 

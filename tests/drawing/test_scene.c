@@ -243,6 +243,77 @@ static void roads_are_lines(void **state)
     close_film(&f);
 }
 
+// How far a point lies beside each surface of the next test, by its equation
+static double beside_surface(int k, kd_vec3 a)
+{
+    const double r = hypot(a.x, a.y);
+    switch (k) {
+    case 0:
+        return a.x * a.x / 0.25 + a.y * a.y / 0.16 + a.z * a.z / 0.09 - 1;
+    case 1:
+        return hypot(r - 0.5, a.z) - 0.2;
+    case 2:
+        return r - 0.3;
+    case 3:
+        return r - a.z * tan(0.4);
+    case 4:
+        return r - (0.4 - a.z * a.z);
+    case 5:
+        return a.z - (0.4 - a.x * a.x);
+    default:
+        return kd_vec_norm(a) - 0.7;
+    }
+}
+
+// Surfaces in contact are grids of lines on them, fixed in their bodies, up to where the motion went; level ground and balls that are
+// shapes are there already.
+static void surfaces_are_grids(void **state)
+{
+    static const char *const surface[] = {"ellipsoid, to_size: [0.5, 0.4, 0.3]",
+                                          "torus, to_size: [0.5, 0.2]",
+                                          "cylinder, to_size: [0.3]",
+                                          "cone, to_size: [0.4]",
+                                          "revolution, to_curve: c",
+                                          "swept, to_curve: c",
+                                          "sphere, to_size: [0.7]"};
+    (void)state;
+    for (int k = 0; k < 7; k++)
+        for (int kept = 0; kept < 2; kept++) {
+            char text[1200];
+            snprintf(text, sizeof text,
+                     SLIDE
+                     "curves: {c: {x: [-0.5, -0.4, -0.3, -0.2, -0.1, 0, 0.1, 0.2, 0.3, 0.4, 0.5], y: [0.15, 0.24, "
+                     "0.31, 0.36, 0.39, 0.4, 0.39, 0.36, 0.31, 0.24, 0.15], form: spline}}\n"
+                     "%s:\n  s: {type: surface_contact, from: ground, to: {body: bob, point: [0.1, 0.2, 0.3]}, %s"
+                     "to_surface: %s}\n",
+                     kept ? "constraints" : "forces", kept ? "" : "stiffness: 1, ", surface[k]);
+            test_film f = film_of(text, 3);
+            kd_scene  s = scene_of(&f);
+            assert_true(s.nlines > 8);
+            for (int i = 0; i < s.nlines; i++) {
+                assert_string_equal(s.line[i].name, "s");
+                assert_true(s.line[i].grid && s.line[i].body == 1 && s.line[i].count > 8);
+                for (int j = 0; j < s.line[i].count; j++) {
+                    const kd_vec3 a = kd_vec_sub(s.line[i].point[j], kd_vec(0.1, 0.2, 0.3));
+                    if (!(fabs(beside_surface(k, a)) < 1e-3)) // splines between their rows
+                        fail_msg("surface %d: (%g, %g, %g) is not on it", k, a.x, a.y, a.z);
+                }
+            }
+            kd_scene_release(&s);
+            close_film(&f);
+        }
+    // a ball that is a shape, on the ground: nothing more
+    test_film f =
+        film_of("kardan: 1\nbodies:\n  b: {position: [0, 0, 0.1], mass: 1, inertia: [1, 1, 1], shape: {sphere: "
+                "0.1}}\nforces:\n  s: {type: surface_contact, from: ground, to: b, to_surface: sphere, to_size: "
+                "[0.1], stiffness: 1}\n",
+                2);
+    kd_scene s = scene_of(&f);
+    assert_int_equal(s.nlines, 0);
+    kd_scene_release(&s);
+    close_film(&f);
+}
+
 // Traces: points that sensors read, else named frames, else the centre that goes farthest.
 static void traces_follow_what_is_watched(void **state)
 {
@@ -347,6 +418,7 @@ int main(void)
         cmocka_unit_test(springs_are_coils),
         cmocka_unit_test(couplings_link_what_they_couple),
         cmocka_unit_test(roads_are_lines),
+        cmocka_unit_test(surfaces_are_grids),
         cmocka_unit_test(traces_follow_what_is_watched),
         cmocka_unit_test(failing_memory_is_reported),
         cmocka_unit_test(meshes_have_images),

@@ -146,6 +146,46 @@ static void extended_update_follows_the_inputs(void **state)
     }
 }
 
+// An input at rest until t = 1
+static kd_eval late_input(double t, void *context, double *u, double *du, double *ddu)
+{
+    (void)context;
+    u[0] = 0.2 + fmax(0, t - 1), du[0] = t > 1, ddu[0] = 0;
+    return KD_EVAL_OK;
+}
+
+// Second derivatives by inputs cost as many evaluations as the matrix itself: they wait until an input moves, are made
+// once, and are exact then.
+static void second_derivatives_wait_for_inputs_that_move(void **state)
+{
+    (void)state;
+    const kd_inputs        inputs = {.eval = late_input};
+    const double           p[SPRINGS] = {0.5, 0.2, 0.1};
+    kd_formulation_options opt = kd_formulation_options_default();
+    opt.update = KD_UPDATE_EXTENDED;
+    opt.derivatives = KD_DERIVATIVES_DENSE;
+    fixture f = {.eom = springs(NULL)};
+    assert_int_equal(kd_state_create(f.eom, &f.x), KD_OK);
+    memcpy(f.x->p, p, sizeof p);
+    f.dae = make_dae(f.eom, &inputs, f.x, KD_GGL, &opt);
+    kd_formulation_pack(f.dae, f.x, f.y);
+    // evaluations of four linearisations: at rest, at rest, moving, moving
+    static const double t[4] = {0, 0.5, 1.25, 1.5};
+    long                spent[4], before = 0;
+    for (int k = 0; k < 4; k++) {
+        assert_int_equal(f.dae->methods->linearize(f.dae->impl, t[k], f.y, f.ydot, true), KD_OK);
+        const long now = f.dae->methods->counters(f.dae->impl).for_differences;
+        spent[k] = now - before, before = now;
+    }
+    assert_int_equal(spent[0], 1 + 2 * SPRINGS);
+    assert_int_equal(spent[1], spent[0]);
+    assert_int_equal(spent[2], 2 * spent[0]);
+    assert_int_equal(spent[3], spent[0]);
+    assert_int_equal(f.dae->methods->update(f.dae->impl, 2, f.y, f.ydot), KD_OK);
+    assert_close(entry(newton_of(f.dae), newton_of(f.dae)->K, 0, 0), 2 + 3 * 1.2, 1e-3);
+    close_fixture(&f);
+}
+
 // An arm with a spring to the ground on a driven crank: its stiffness depends on the prescribed angle alone
 static const char driven_arm[] =
     "kardan: 1\n"
@@ -519,6 +559,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(partitioned_update_takes_the_mass_matrix),
         cmocka_unit_test(extended_update_follows_the_inputs),
+        cmocka_unit_test(second_derivatives_wait_for_inputs_that_move),
         cmocka_unit_test(extended_update_follows_the_drives),
         cmocka_unit_test(estimated_pattern_grows),
         cmocka_unit_test(interrupted_look_loses_nothing),

@@ -1,4 +1,5 @@
-// A sill of a road from a file that is shorter than the steps of the level road: no method passes it over.
+// Roads and tyres from files. A sill of a road that is shorter than the steps of the level road: no method passes it
+// over. Tyre files that contradict themselves: told in warnings.
 // clang-format off
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,6 +8,7 @@
 #include <cmocka.h>
 // clang-format on
 #include <math.h>
+#include <string.h>
 
 #include <kardan/kardan.h>
 
@@ -48,8 +50,26 @@ static void sill(void **state)
     }
 }
 
+// FITTYP 61 with numbers of 5.2, and turn slip, which is not computed: one sentence each.
+static void doubtful_tyre(void **state)
+{
+    static const char *const sentence[] = {"is it a file of 5.2 (FITTYP 6)?", "USE_MODE 15 asks for turn slip"};
+    kd_model                *model = NULL;
+    char                     message[500] = "";
+    (void)state;
+    if (kd_model_read(KD_SOURCE_DIR "/tests/vehicle/data/doubtful.yaml", NULL, 0, &model, message, sizeof message) < 0)
+        fail_msg("%s", message);
+    for (int k = 0; k < 2; k++) {
+        int found = 0;
+        for (int i = 0; i < kd_model_warning_count(model); i++)
+            found += strstr(kd_model_warning(model, i), sentence[k]) ? 1 : 0;
+        if (found != 1) fail_msg("told %d times: %s", found, sentence[k]);
+    }
+    kd_model_destroy(model);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sill)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sill), cmocka_unit_test(doubtful_tyre)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

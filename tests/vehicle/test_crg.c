@@ -196,7 +196,15 @@ static void refuses(void **state)
             "a.crg:15: REFERENCE_LINE_END_U must lie a whole number of increments behind the start");
     refused("8", "LRFI", curved, "a.crg:19: the data end too early");
     refused("6", "LRFI", "D:long section 1,m\n$$$$\n", "a.crg:12: a road needs two long sections");
-    refused("6", "KRBI", "D:long section 1,m\nD:long section 2,m\n$$$$\nabcd", "a.crg:13: the data end too early");
+    refused("6", "KRBI", "D:long section 1,m\nD:long section 2,m\n$$$$\nab\001d", "a.crg:13: the data end too early");
+    refused("6", "KRBI", "D:long section 1,m\nD:long section 2,m\n$$$$\n 0.0000000 0.0000000\n",
+            "a.crg:13: the data are text, but the format is one of binary numbers");
+    refused("2", "LRFI",
+            "D:long section 1,m\nD:long section 2,m\n$$$$\n 0.0000000 0.0000000\n 0.0000000 0.0000000\n\n 0.1000000 "
+            "0.0000000\n",
+            "a.crg:17: the data have more rows than REFERENCE_LINE_END_U tells");
+    refused("6\nLONG_SECTION_V_INCREMENT = 1", "LRFI", "D:long section 1,m\nD:long section 2,m\n$$$$\n",
+            "a.crg:14: LONG_SECTION_V_INCREMENT leads from V_RIGHT not to V_LEFT, but to '0 instead of 1'");
     refused("2", "LRFI", "D:long section 1,m\nD:long section 2,m\n$$$$\n 0.0000000 0.0000000\n 0.00000x0 0.0000000\n",
             "a.crg:15: a number is expected, not '0.00000x0'");
     refused("2", "LRFI", "D:long section 1,m\nD:long section 2,m\n$$$$\n 0.0000000 0.0000000\n                    \n",

@@ -140,6 +140,8 @@ static void refuses(void **state)
     refused("", "", "[BOTTOMING_CURVE]\n0 zero\n", "a.tir:28: two numbers are expected, not '0 zero'");
     refused("", "", "[BOTTOMING_CURVE]\n0 0\n", "a.tir: a table of loads needs two rows");
     refused("", "USE_MODE = 7", "", "a.tir: USE_MODE must be 0 to 5, with 10 or 20 added");
+    refused("", "TYRESIDE = 'RIHGT'", "", "a.tir:9: TYRESIDE must be LEFT, RIGHT, SYMMETRIC or UNKNOWN, not 'RIHGT'");
+    refused("", "FE_METHOD = 'MAYBE'", "", "a.tir:9: FE_METHOD must be 'YES' or 'NO', not 'MAYBE'");
     refused("", "FITTYP = 61\nINFLPRES = 3", "", "a.tir: with INFLPRES there must be NOMPRES");
     refused("", "", "LKY = -1\n", "a.tir: this number must be given and positive: 'LKY'");
 }
