@@ -169,20 +169,27 @@ kd_status kd_simulation_create_method(kd_simulation *s, bool implicit, char *mes
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
+// What a simulation cannot do without; false: told
+static bool is_complete(const kd_eom *eom, const kd_state *x, kd_simulation **simulation, char *message, size_t size)
+{
+    if (!eom || !x || !simulation) {
+        kd_text(message, size, "kd_simulation_create: %s is NULL", !eom ? "eom" : (!x ? "x" : "simulation"));
+        return false;
+    }
+    if (!kd_state_fits(eom, x)) {
+        kd_text(message, size,
+                "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
+        return false;
+    }
+    return true;
+}
+
 kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt,
                                kd_state *x, kd_simulation **simulation, char *message, size_t size)
 {
     kd_text(message, size, "%s", "");
     if (simulation) *simulation = NULL;
-    if (!eom || !x || !simulation) {
-        kd_text(message, size, "kd_simulation_create: %s is NULL", !eom ? "eom" : (!x ? "x" : "simulation"));
-        return KD_ERR_ARGUMENT;
-    }
-    if (!kd_state_fits(eom, x)) {
-        kd_text(message, size,
-                "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
-        return KD_ERR_ARGUMENT;
-    }
+    if (!is_complete(eom, x, simulation, message, size)) return KD_ERR_ARGUMENT;
     kd_status      status = KD_ERR_MEMORY;
     kd_simulation *s = kd_alloc(sizeof *s);
     if (!s) goto failed;

@@ -1,5 +1,6 @@
 // system.c: a model made into equations of motion: life cycle and queries.
 #include "system/system.h"
+#include "system/start.h"
 
 #include <math.h>
 #include <string.h>
