@@ -108,8 +108,11 @@ typedef struct kd_formulation_options {
     kd_part            part;                // derivatives of all, or of stiff elements only          default all
     // ode and statespace: no Newton matrices are prepared, as for explicit integrators, which do not ask for them; set by
     // simulations                                                                                  default false
-    bool     without_matrices;
-    unsigned cookie; // set by kd_formulation_options_default
+    bool without_matrices;
+    // An evaluation point of the caller for what is solved at single points (starts, dense output, all of ode without
+    // matrices), which is moved; Newton iterations keep one of their own. Set by simulations     default NULL: another one
+    kd_eom_data *point;
+    unsigned     cookie; // set by kd_formulation_options_default
 } kd_formulation_options;
 
 // The defaults given above.

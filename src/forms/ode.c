@@ -482,7 +482,9 @@ static kd_status create_parts(kd_ode *self, const kd_inputs *inputs)
     cut_arrays(self);
     if (self->arena.failed) return KD_ERR_MEMORY;
     describe_components(self);
-    bool      projects = self->methods.project && self->opt.projection == KD_PROJECT_ALWAYS;
+    bool projects = self->methods.project && self->opt.projection == KD_PROJECT_ALWAYS;
+    // factors of Newton matrices stay at the point, which nobody else may move then
+    if (!self->opt.without_matrices) self->opt.point = NULL;
     kd_status status = kd_acceleration_create(self->eom, inputs, self->state, &self->opt, &self->acceleration);
     if (status >= 0 && !self->opt.project_mass) kd_acceleration_euclidean(self->acceleration);
     if (status >= 0) kd_acceleration_share(self->acceleration);

@@ -549,6 +549,7 @@ static kd_status measure_size(kd_statespace *self, const kd_inputs *inputs)
     kd_initial_options opt = kd_initial_options_default();
     kd_status          status = kd_state_create(self->eom, &near);
     if (status < 0) return status;
+    opt.point = kd_acceleration_data(self->acceleration);
     kd_state_copy(self->state, near);
     if (!is_assembled(self, opt.tolerance)) status = kd_initial_consistent(self->eom, inputs, &opt, near, NULL, 0);
     if (status < 0) kd_state_copy(self->state, near);
@@ -568,6 +569,7 @@ static kd_status create_parts(kd_statespace *self, const kd_inputs *inputs)
     if (self->arena.failed) return KD_ERR_MEMORY;
     self->chart = &self->charts[0];
     self->previous = &self->charts[1];
+    self->opt.point = NULL; // charts and matrices stay at its own
     kd_status status = kd_acceleration_create(self->eom, inputs, self->state, &self->opt, &self->acceleration);
     if (status >= 0) status = kd_dense_output_create(self->acceleration, false, &self->dense);
     if (status >= 0) status = measure_size(self, inputs);

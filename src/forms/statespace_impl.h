@@ -208,6 +208,10 @@ void kd_chart_pick(const kd_chart_level *level, const double *from, double *to);
 // e from independent parts and rows of constraints; rind NULL: zero. rc is overwritten.
 void kd_chart_solve(kd_statespace *self, kd_chart_level *level, const double *rind, double *rc, double *e);
 const kd_chart_level *kd_chart_velocity(const kd_statespace *self, const kd_chart *chart);
+kd_chart_level       *kd_chart_velocity_level(const kd_statespace *self, kd_chart *chart); // the same, to be renewed
+int kd_chart_order(const kd_statespace *self, const kd_chart_level *level); // of the matrix that is factored
+
+// statespace_dependent.c
 // Largest position, largest increment or velocity, in natural units
 double kd_statespace_reach(const kd_statespace *self, const double *p);
 double kd_statespace_move(const kd_statespace *self, const double *e);

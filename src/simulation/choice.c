@@ -113,15 +113,13 @@ static double dense_cost(const kd_eom *eom)
 }
 
 // Entries in a column of M, a mean of some columns: many in the joint coordinates of long chains. 0: not known
-static double column_entries(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x)
+static double column_entries(kd_eom_data *data, const kd_inputs *inputs, const kd_state *x)
 {
     enum { COLUMNS = 3 };
-    const kd_dims d = kd_eom_dims(eom);
-    kd_eom_data  *data = NULL;
+    const kd_dims d = kd_eom_dims(kd_eom_data_eom(data));
     double *a = kd_alloc(3 * (size_t)d.nv * sizeof *a), *rest = a ? a + d.nv : NULL, *moved = a ? a + 2 * d.nv : NULL;
     double  count = 0;
-    bool    good =
-        a && kd_eom_data_create(eom, &data) >= 0 && kd_eom_at_state(data, inputs, x, KD_STAGE_VELOCITY) == KD_EVAL_OK;
+    bool    good = a && kd_eom_at_state(data, inputs, x, KD_STAGE_VELOCITY) == KD_EVAL_OK;
     // residuals with one acceleration more differ by a column
     for (int k = -1; k < COLUMNS && good; k++) {
         const int j = k < 0 ? -1 : (int)((double)(2 * k + 1) / (2 * COLUMNS) * d.nv);
@@ -131,7 +129,6 @@ static double column_entries(const kd_eom *eom, const kd_inputs *inputs, const k
         if (j >= 0) a[j] = 0;
         for (int i = 0; j >= 0 && good && i < d.nv; i++) count += moved[i] != rest[i];
     }
-    kd_eom_data_destroy(data);
     kd_free(a);
     return good ? count / COLUMNS : 0;
 }
@@ -146,9 +143,10 @@ static bool is_small(const kd_eom *eom, bool cut)
 
 // psf with radau, or, where its dense matrices would be large, bdf: on ode where the Newton matrix is eliminated along
 // the tree in O(N), else on ggl, whose matrix is sparse
-static kd_method_pair implicit_of(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
+static kd_method_pair implicit_of(kd_eom_data *point, const kd_inputs *inputs, const kd_state *x,
                                   const kd_simulation_options *opt, bool cut, double *cost)
 {
+    const kd_eom               *eom = kd_eom_data_eom(point);
     const kd_method_pair        along_tree = {KD_ODE, KD_BDF}, sparse = {KD_GGL, KD_BDF};
     const kd_simulation_options usual = kd_method_named(opt);
     const bool                  kept = kd_eom_dims(eom).ne > 0 && opt->formulation_options.invariants;
@@ -160,7 +158,7 @@ static kd_method_pair implicit_of(const kd_eom *eom, const kd_inputs *inputs, co
         return along_tree;
     }
     if (!is_possible(opt, sparse)) return (kd_method_pair){usual.formulation, usual.integrator};
-    const double part = column_entries(eom, inputs, x) / FULL_SIZE;
+    const double part = column_entries(point, inputs, x) / FULL_SIZE;
     *cost = SPARSE_COST + part * part;
     return sparse;
 }
@@ -224,8 +222,9 @@ static double find_radius(kd_choice *self, const kd_state *x)
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
-static kd_status create_flow(kd_choice *self, const kd_eom *eom, const kd_state *x, const kd_simulation_options *opt)
+static kd_status create_flow(kd_choice *self, kd_eom_data *point, const kd_state *x, const kd_simulation_options *opt)
 {
+    const kd_eom          *eom = kd_eom_data_eom(point);
     const kd_dims          d = kd_eom_dims(eom);
     kd_formulation_options form = opt->formulation_options;
     self->n = d.np + d.nv + d.nr;
@@ -236,6 +235,7 @@ static kd_status create_flow(kd_choice *self, const kd_eom *eom, const kd_state 
     kd_state_copy(x, self->state);
     form.projection = KD_PROJECT_NEVER;
     form.without_matrices = true;
+    form.point = point; // nothing of it is kept there
     return kd_formulation_create(eom, &self->inputs, self->state, KD_ODE, &form, &self->flow, NULL, 0);
 }
 
@@ -256,19 +256,19 @@ static void give_reason(kd_choice *self, const char *why_not)
     if (self->starts_stiff && !dense) kd_text_append(self->reason, sizeof self->reason, "; its matrices are sparse");
 }
 
-kd_status kd_choice_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
+kd_status kd_choice_create(kd_eom_data *point, const kd_inputs *inputs, const kd_state *x,
                            const kd_simulation_options *opt, kd_choice **choice)
 {
     kd_choice *self = kd_alloc(sizeof *self);
     *choice = NULL;
     if (!self) return KD_ERR_MEMORY;
-    const char *why_not = why_not_explicit(eom, opt);
+    const char *why_not = why_not_explicit(kd_eom_data_eom(point), opt);
     if (inputs) self->inputs = *inputs;
     self->explicit_method = (kd_method_pair){KD_ODE, KD_DOP853};
-    self->implicit_method = implicit_of(eom, &self->inputs, x, opt, why_not != NULL, &self->cost);
+    self->implicit_method = implicit_of(point, &self->inputs, x, opt, why_not != NULL, &self->cost);
     self->radius = NAN;
     self->needed = HITS;
-    kd_status status = why_not ? KD_OK : create_flow(self, eom, x, opt);
+    kd_status status = why_not ? KD_OK : create_flow(self, point, x, opt);
     // a form that cannot be made is no candidate; without memory nothing is
     if (status < 0 && status != KD_ERR_MEMORY) status = KD_OK;
     if (status < 0) {
@@ -395,13 +395,19 @@ kd_status kd_method_automatic(const kd_eom *eom, const kd_inputs *inputs, const 
         *opt = kd_method_named(opt);
         return KD_OK;
     }
-    kd_status status = kd_choice_create(eom, inputs, x, opt, &choice);
-    if (status < 0) return status;
+    kd_eom_data *point;
+    kd_status    status = kd_eom_data_create(eom, &point);
+    if (status >= 0) status = kd_choice_create(point, inputs, x, opt, &choice);
+    if (status < 0) {
+        kd_eom_data_destroy(point);
+        return status;
+    }
     const kd_method_pair first = kd_choice_method(choice, kd_choice_starts_stiff(choice));
     opt->formulation = first.formulation;
     opt->integrator = first.integrator;
     kd_text(why, size, "%s", kd_choice_reason(choice));
     kd_choice_destroy(choice);
+    kd_eom_data_destroy(point);
     return KD_OK;
 }
 

@@ -144,6 +144,11 @@ bool kd_simulation_is_curable(const kd_simulation *s, kd_status status)
 
 // ---- queries --------------------------------------------------------------------------------------------------------
 
+const char *kd_simulation_choice(const kd_simulation *s)
+{
+    return s && s->choice ? kd_choice_reason(s->choice) : "";
+}
+
 long kd_simulation_changes(const kd_simulation *s)
 {
     return s ? s->changes : 0;

@@ -637,10 +637,6 @@ kd_status kd_system_relax(kd_system *s, const kd_state *x) KD_NODISCARD;        
 // system.c: the system in joint coordinates that finds start values and redundant rows
 kd_status kd_system_create_for_start(const kd_model *model, kd_system **system, char *message,
                                      size_t size) KD_NODISCARD;
-// start.c: positions and velocities of the start alone, of a system in joint coordinates: forces are not solved for
-kd_status kd_system_start_motion(const kd_system *s, kd_state *x, char *message, size_t size) KD_NODISCARD;
-// start.c: the start x that was found when the system was made serves once more, unless free lengths were set by it
-kd_status kd_system_adopt_start(kd_system *s, const kd_state *x, kd_status status, const char *news) KD_NODISCARD;
 void      kd_system_forget_start(kd_system *s);
 kd_status kd_system_keep_room(kd_system *s) KD_NODISCARD; // so that changes of parameters need no memory
 void      kd_start_room_destroy(struct kd_start_room *room);
