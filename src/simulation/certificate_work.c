@@ -217,11 +217,17 @@ static void interpolate_state(kd_certifier *c, const kd_simulation *simulation, 
     }
 }
 
-// No polynomial knows contact coordinates and multipliers; accelerations follow from motion where there are no others
+// No polynomial knows contact coordinates, accelerations and multipliers
 static bool is_of_motion(const kd_certifier *c)
 {
+    return !c->has_drives && c->dims.ns == 0;
+}
+
+// Are accelerations all that powers depend on beside motion, which they follow from?
+static bool is_solved(const kd_certifier *c)
+{
     const kd_dims d = c->dims;
-    return d.ns == 0 && (!c->has_drives || (d.nlambda + d.nmu + d.nw == 0 && kd_eom_definition(c->eom)->acceleration));
+    return c->has_drives && d.nlambda + d.nmu + d.nw + d.ns == 0 && kd_eom_definition(c->eom)->acceleration;
 }
 
 // The state at a time in the last step, as far as powers need it
@@ -444,19 +450,20 @@ static kd_status split(kd_certifier *c, kd_simulation *simulation, const segment
     return status < 0 ? status : add_segment(c, simulation, &half[1], depth + 1);
 }
 
-// Behind an instant there are no steps before this one, and the dense output of a step costs as much as the step: its middle
-// by the cubic polynomial through values and rates at both ends. false: that does not fit the energies, and says nothing
+// The dense output of a step costs as much as the step. Behind an instant there are no steps before this one: its middle
+// by the cubic polynomial through values and rates at both ends. With drives, whose motion may be anything but a polynomial
+// through ends of steps: by all of these. false: that does not fit the energies, and says nothing
 static bool add_by_ends(kd_certifier *c, kd_simulation *simulation, double t1, const double end[POWERS])
 {
     const knot *k = &c->knot[KNOTS - 2];
+    const int   useful = useful_knots(c, simulation), n = is_solved(c) && useful > 0 ? useful : 2;
     segment     s = open_segment(c, t1, end);
-    if (!is_of_motion(c) || c->nknots < 2 || k[0].t != s.t0 || k[1].t != t1 || useful_knots(c, simulation) > 0 ||
-        !rate_knots(c, simulation, 2))
-        return false;
-    interpolate_state(c, simulation, 2, s.t0 + 0.5 * (s.t1 - s.t0));
+    if (!is_of_motion(c) && !is_solved(c)) return false;
+    if (c->nknots < 2 || k[0].t != s.t0 || k[1].t != t1 || useful > n || !rate_knots(c, simulation, n)) return false;
+    interpolate_state(c, simulation, n, s.t0 + 0.5 * (s.t1 - s.t0));
     if (power_at(c, simulation, c->inside, s.power[2]) < 0) return false;
     fill_parabola(&s);
-    if (!fits_energies(c, &s, OF_ENDS)) return false;
+    if (!fits_energies(c, &s, n > 2 ? 1 : OF_ENDS)) return false;
     close_segment(c, &s);
     return true;
 }

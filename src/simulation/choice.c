@@ -29,6 +29,7 @@
 #include "simulation/options.h"
 
 static const double NEAR_BORDER = 3.5;  // h rho from which stability, not accuracy, is taken to limit a step of dop853
+static const double IMPOSSIBLE = 12;    // h rho that no step of dop853 stands: rho is wrong there (f_x far from normal)
 static const double FASTER = 2.5;       // times what accuracy allows: the fastest motion is not in the solution
 static const double CHEAP = 3;          // h rho / R of an implicit step below which explicit ones cost less
 static const double HOPELESS = 2e4;     // [1/s] rho beyond which explicit steps are not even tried at the start
@@ -368,13 +369,13 @@ static bool is_too_stiff(kd_choice *self, const kd_state *x, double h, bool advi
 {
     if (self->since >= REFRESHED) refresh(self, x);
     const double reach = h * self->radius;
-    self->hits += reach > NEAR_BORDER ? NEAR : reach > self->border ? 1 : -NEAR;
+    if (reach < IMPOSSIBLE) self->hits += reach > NEAR_BORDER ? NEAR : reach > self->border ? 1 : -NEAR;
     if (self->hits < 0) self->hits = 0;
     if (!advised && self->hits < self->needed) return false;
     // rho may have fallen meanwhile
     if (self->since > 0) refresh(self, x);
     self->hits = 0;
-    return advised || h * self->radius > self->border;
+    return advised || (h * self->radius > self->border && h * self->radius < IMPOSSIBLE);
 }
 
 // Implicit steps that explicit ones could make at less cost. The longest counts: behind a kick all steps are short
