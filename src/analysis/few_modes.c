@@ -28,6 +28,7 @@ kd_status kd_modes_near(const kd_eom *eom, const kd_inputs *inputs, const kd_sta
 
 #include "analysis/internal.h"
 #include "analysis/pencil.h"
+#include "math/blas.h"
 
 #define TWO_PI 6.28318530717958647692
 
@@ -124,15 +125,15 @@ static kd_status iterate_arnoldi(search *s)
     parameter[6] = 1;        // OP x alone
     // reverse communication: y = OP x as long as it is wanted
     for (;;) {
-        znaupd_c(&task, "I", s->n, "LM", s->wanted, 0, s->first, s->room, s->V, s->n, parameter, place, s->work,
-                 s->inner, lengths, s->real, &info);
+        KD_BLAS_DO(znaupd_c(&task, "I", s->n, "LM", s->wanted, 0, s->first, s->room, s->V, s->n, parameter, place,
+                            s->work, s->inner, lengths, s->real, &info));
         if (task != 1 && task != -1) break;
         kd_pencil_apply(&s->pencil, s->work + place[0] - 1, s->work + place[1] - 1);
     }
     if (info < 0 || parameter[4] < 1) return KD_ERR_DECOMPOSITION;
     // eigenvalues and vectors from the last Krylov space
-    zneupd_c(1, "A", s->chosen, s->value, s->V, s->n, 0, s->spare, "I", s->n, "LM", s->wanted, 0, s->first, s->room,
-             s->V, s->n, parameter, place, s->work, s->inner, lengths, s->real, &info);
+    KD_BLAS_DO(zneupd_c(1, "A", s->chosen, s->value, s->V, s->n, 0, s->spare, "I", s->n, "LM", s->wanted, 0, s->first,
+                        s->room, s->V, s->n, parameter, place, s->work, s->inner, lengths, s->real, &info));
     s->found = parameter[4] < s->wanted ? parameter[4] : s->wanted;
     return info == 0 ? KD_OK : KD_ERR_DECOMPOSITION;
 }
@@ -234,7 +235,9 @@ static kd_status find_modes(search *s, int count, kd_modes *m, char *message, si
             kd_text(message, size, "the linear equations are singular: constraints may be redundant");
     }
     if (status >= 0) {
+        kd_arpack_enter();
         status = iterate_arnoldi(s);
+        kd_arpack_leave();
         if (status < 0) kd_text(message, size, "Arnoldi's method found no eigenvalue: ask for other ones or fewer");
     }
     if (status < 0) return status;

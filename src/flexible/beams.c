@@ -9,12 +9,12 @@
 // The mass matrix lift' m lift and all moments of modes come from the same stations, so that they agree to the last bit.
 #include "flexible/beams.h"
 
-#include <lapacke.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/text.h"
+#include "math/blas.h"
 
 enum { GAUSS = 4, FIBRES = 4, PER_ELEMENT = GAUSS * FIBRES, PER_MASS = 6, MOST_ELEMENTS = 100000 };
 
@@ -179,7 +179,7 @@ static kd_status add_mass(const kd_beam_mass *m, kd_fe_structure *s, sums *mass,
     double A[9] = {m->inertia.xx, m->inertia.xy, m->inertia.xz, m->inertia.xy, m->inertia.yy,
                    m->inertia.yz, m->inertia.xz, m->inertia.yz, m->inertia.zz};
     double J[3], work[64];
-    if (LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', 3, A, 3, J, work, 64) != 0) return KD_ERR_DECOMPOSITION;
+    if (KD_BLAS(LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', 3, A, 3, J, work, 64)) != 0) return KD_ERR_DECOMPOSITION;
     const double half = (J[0] + J[1] + J[2]) / 2;
     if (!(m->mass > 0) || half - J[2] < -1e-12 * half) {
         kd_text(message, size,

@@ -5,7 +5,6 @@
 // elastic one: not far from what is wanted, and K - sigma M is definite. That none was missed (double values!) is counted
 // by Sylvester's law: K - s M has as many negative eigenvalues as there are values below s.
 // Small: all of them from M x = nu (K - sigma M) x, which also bears a singular M.
-#include <lapacke.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "flexible/factor.h"
 #include "flexible/reduction_parts.h"
 #include "flexible/structure.h"
+#include "math/blas.h"
 #include "math/dense.h"
 
 #ifdef KD_RUNTIME
@@ -180,7 +180,7 @@ static kd_status solve_dense(search *s, int count, double *omega, double *Phi)
         const double *m = s->Mrigid + (size_t)r * (size_t)n;
         for (int j = 0; j < n; j++) kd_axpy(n, 100 * s->stiffest * m[j], m, B + (size_t)j * (size_t)n);
     }
-    if (LAPACKE_dsygv_work(LAPACK_COL_MAJOR, 1, 'V', 'L', n, A, n, B, n, nu, work, 40 * n) != 0)
+    if (KD_BLAS(LAPACKE_dsygv_work(LAPACK_COL_MAJOR, 1, 'V', 'L', n, A, n, B, n, nu, work, 40 * n)) != 0)
         return refuse_mechanism(s);
     kd_settle_modes(n, nu, A);
     for (int k = 0; k < count; k++) {
@@ -228,7 +228,8 @@ static kd_status iterate_lanczos(search *s, int wanted, int room, uint64_t seed,
     parameter[2] = RESTARTS; // most
     parameter[6] = 3;        // shift and inversion
     while (status == KD_OK) {
-        dsaupd_c(&task, "G", n, "LM", wanted, 0, residual, room, V, n, parameter, place, work, inner, lengths, &info);
+        KD_BLAS_DO(dsaupd_c(&task, "G", n, "LM", wanted, 0, residual, room, V, n, parameter, place, work, inner,
+                            lengths, &info));
         double *x = work + place[0] - 1, *y = work + place[1] - 1;
         if (task == -1) { // y = OP x
             kd_sparse_apply(s->M, 1, x, s->work);
@@ -243,8 +244,8 @@ static kd_status iterate_lanczos(search *s, int wanted, int room, uint64_t seed,
     }
     if (status == KD_OK && (info < 0 || parameter[4] < wanted)) status = KD_ERR_DECOMPOSITION;
     if (status == KD_OK) {
-        dseupd_c(1, "A", chosen, value, V, n, s->sigma, "G", n, "LM", wanted, 0, residual, room, V, n, parameter, place,
-                 work, inner, lengths, &info);
+        KD_BLAS_DO(dseupd_c(1, "A", chosen, value, V, n, s->sigma, "G", n, "LM", wanted, 0, residual, room, V, n,
+                            parameter, place, work, inner, lengths, &info));
         if (info != 0) status = KD_ERR_DECOMPOSITION;
     }
     kd_arena_release(&scratch);
@@ -282,7 +283,9 @@ static kd_status solve_sparse(search *s, int count, double *omega, double *Phi)
         kd_arena  scratch = {0};
         const int wanted = count + EXTRA * (1 + 2 * attempt), room = 2 * wanted + 20 < s->n ? 2 * wanted + 20 : s->n;
         double   *V = kd_cut_matrix(&scratch, s->n, room), *value = kd_cut_double(&scratch, room);
+        kd_arpack_enter();
         status = scratch.failed ? KD_ERR_MEMORY : iterate_lanczos(s, wanted, room, (uint64_t)attempt + 1, value, V);
+        kd_arpack_leave();
         if (status == KD_OK) status = count_values(s, count, wanted, value, &complete);
         if (status == KD_OK && complete) {
             memcpy(omega, value, (size_t)count * sizeof *omega);

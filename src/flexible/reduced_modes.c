@@ -5,11 +5,11 @@
 // second order in lambda over the square of the lowest frequency that was left out. The same structure reduced by [V D] has
 // frequencies that are nearer to the true ones by that order; the difference is the error that is told.
 #include <float.h>
-#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
 #include "flexible/reduction_parts.h"
+#include "math/blas.h"
 #include "math/dense.h"
 
 enum { WORK = 40, TERMS = 2 };                   // of the series in lambda
@@ -72,7 +72,7 @@ kd_status kd_symmetric_pencil(int n, double *A, double *B, double *nu)
                 A[(size_t)i + (size_t)j * (size_t)n] *= scale[i] * scale[j];
                 B[(size_t)i + (size_t)j * (size_t)n] *= scale[i] * scale[j];
             }
-        if (LAPACKE_dsygv_work(LAPACK_COL_MAJOR, 1, 'V', 'L', n, A, n, B, n, nu, work, WORK * n) != 0)
+        if (KD_BLAS(LAPACKE_dsygv_work(LAPACK_COL_MAJOR, 1, 'V', 'L', n, A, n, B, n, nu, work, WORK * n)) != 0)
             status = KD_ERR_DECOMPOSITION;
         if (status == KD_OK) kd_settle_modes(n, nu, A);
         for (int j = 0; j < n; j++)

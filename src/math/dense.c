@@ -1,17 +1,9 @@
 // math/dense.c: products of dense matrices and vectors, column-major. Own loops while the matrices are small, CBLAS
 // above. beta is applied here in both cases, so that beta = 0 overwrites NaN whatever the BLAS does.
-#define _GNU_SOURCE // RTLD_NEXT
 #include "math/dense.h"
 
+#include "math/blas.h"
 #include "math/kernel.h"
-
-#include <cblas.h>
-#ifndef KD_RUNTIME
-#include <dlfcn.h>
-#include <kardan/base.h>
-#include <pthread.h>
-#include <string.h>
-#endif
 
 // Numbers of multiplications up to which the own kernels measured faster than CBLAS.
 #ifdef KD_RUNTIME
@@ -38,7 +30,7 @@ void kd_gemv(int m, int n, double alpha, const double *A, const double *x, doubl
     if ((double)m * n <= SMALL_GEMV)
         kd_kernel_gemv(m, n, alpha, A, x, y);
     else
-        cblas_dgemv(CblasColMajor, CblasNoTrans, m, n, alpha, A, m, x, 1, 1, y, 1);
+        KD_BLAS_DO(cblas_dgemv(CblasColMajor, CblasNoTrans, m, n, alpha, A, m, x, 1, 1, y, 1));
 }
 
 void kd_gemv_t(int m, int n, double alpha, const double *A, const double *x, double beta, double *y)
@@ -47,7 +39,7 @@ void kd_gemv_t(int m, int n, double alpha, const double *A, const double *x, dou
     if ((double)m * n <= SMALL_GEMV)
         kd_kernel_gemv_t(m, n, alpha, A, x, y);
     else
-        cblas_dgemv(CblasColMajor, CblasTrans, m, n, alpha, A, m, x, 1, 1, y, 1);
+        KD_BLAS_DO(cblas_dgemv(CblasColMajor, CblasTrans, m, n, alpha, A, m, x, 1, 1, y, 1));
 }
 
 void kd_gemm(int m, int n, int k, double alpha, const double *A, const double *B, double beta, double *C)
@@ -57,7 +49,7 @@ void kd_gemm(int m, int n, int k, double alpha, const double *A, const double *B
     if ((double)m * n * k <= SMALL_GEMM)
         kd_kernel_gemm(m, n, k, alpha, A, B, C);
     else
-        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, m, n, k, alpha, A, m, B, k, 1, C, m);
+        KD_BLAS_DO(cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, m, n, k, alpha, A, m, B, k, 1, C, m));
 }
 
 void kd_gemm_tn(int m, int n, int k, double alpha, const double *A, const double *B, double beta, double *C)
@@ -67,7 +59,7 @@ void kd_gemm_tn(int m, int n, int k, double alpha, const double *A, const double
     if ((double)m * n * k <= SMALL_GEMM_TN)
         kd_kernel_gemm_tn(m, n, k, alpha, A, B, C);
     else
-        cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, m, n, k, alpha, A, k, B, k, 1, C, m);
+        KD_BLAS_DO(cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, m, n, k, alpha, A, k, B, k, 1, C, m));
 }
 
 // ---- vectors --------------------------------------------------------------------------------------------------------
@@ -101,32 +93,3 @@ void kd_axpy(int n, double alpha, const double *x, double *y)
 {
     kd_kernel_sub(n, -alpha, x, y);
 }
-
-#ifndef KD_RUNTIME
-// ---- work space of OpenBLAS -----------------------------------------------------------------------------------------
-
-// OpenBLAS in its build without threads (0.3.21 as of Debian) hands out its work space without a lock: two threads that multiply at
-// the same time may get the same piece, and both results are wrong, in silence. Its own calls go through the dynamic linker, so
-// this function stands before it and lets in one at a time; pieces are given back by a single store. Other BLAS never call it.
-KD_API void *blas_memory_alloc(int place);
-
-static void *(*own_alloc)(int place);
-
-static void find_own_alloc(void)
-{
-    void *found = dlsym(RTLD_NEXT, "blas_memory_alloc");
-    memcpy(&own_alloc, &found, sizeof own_alloc);
-}
-
-void *blas_memory_alloc(int place)
-{
-    static pthread_once_t  once = PTHREAD_ONCE_INIT;
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    (void)pthread_once(&once, find_own_alloc);
-    if (!own_alloc) return NULL;
-    (void)pthread_mutex_lock(&lock);
-    void *piece = own_alloc(place);
-    (void)pthread_mutex_unlock(&lock);
-    return piece;
-}
-#endif

@@ -3,9 +3,9 @@
 // The format of the factors is LAPACK's for every order (kernel_body.h), so that kd_lu_rcond serves all.
 #include "math/dense.h"
 
+#include "math/blas.h"
 #include "math/kernel.h"
 
-#include <lapacke.h>
 #include <math.h>
 
 #define KD_SMALL_RCOND 16 // order up to which LAPACK's care for overflow costs more than the estimate itself
@@ -22,7 +22,7 @@ static int first_bad_pivot(int n, const double *LU)
 int kd_lu_factor(int n, double *A, int *pivot)
 {
     if (n <= KD_SMALL) return kd_kernel_lu_factor(n, A, pivot);
-    const int info = LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, A, n, pivot);
+    const int info = KD_BLAS(LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, A, n, pivot));
     return info > 0 ? info : first_bad_pivot(n, A);
 }
 
@@ -31,7 +31,7 @@ void kd_lu_solve(int n, const double *LU, const int *pivot, double *b, int nrhs)
     if (n <= KD_SMALL)
         for (int r = 0; r < nrhs; r++) kd_kernel_lu_solve(n, LU, pivot, kd_column(b, n, r));
     else
-        LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', n, nrhs, LU, n, pivot, b, n);
+        (void)KD_BLAS(LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', n, nrhs, LU, n, pivot, b, n));
 }
 
 void kd_lu_solve_t(int n, const double *LU, const int *pivot, double *b, int nrhs)
@@ -39,7 +39,7 @@ void kd_lu_solve_t(int n, const double *LU, const int *pivot, double *b, int nrh
     if (n <= KD_SMALL)
         for (int r = 0; r < nrhs; r++) kd_kernel_lu_solve_t(n, LU, pivot, kd_column(b, n, r));
     else
-        LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'T', n, nrhs, LU, n, pivot, b, n);
+        (void)KD_BLAS(LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'T', n, nrhs, LU, n, pivot, b, n));
 }
 
 // Sum of the sizes of x, whose signs are put down; *same: they are those of before
@@ -107,7 +107,7 @@ double kd_lu_rcond(int n, const double *LU, const int *pivot, double norm1, doub
         return isfinite(norm) && norm > 0 ? 1 / norm / norm1 : 0;
     }
     double rcond = 0;
-    LAPACKE_dgecon_work(LAPACK_COL_MAJOR, '1', n, LU, n, norm1, &rcond, work, iwork);
+    (void)KD_BLAS(LAPACKE_dgecon_work(LAPACK_COL_MAJOR, '1', n, LU, n, norm1, &rcond, work, iwork));
     return rcond;
 }
 
@@ -116,7 +116,7 @@ double kd_lu_rcond(int n, const double *LU, const int *pivot, double norm1, doub
 int kd_zlu_factor(int n, double complex *A, int *pivot)
 {
     if (n <= KD_SMALL_COMPLEX) return kd_kernel_zlu_factor(n, (double *)A, pivot);
-    const int info = LAPACKE_zgetrf_work(LAPACK_COL_MAJOR, n, n, A, n, pivot);
+    const int info = KD_BLAS(LAPACKE_zgetrf_work(LAPACK_COL_MAJOR, n, n, A, n, pivot));
     if (info > 0) return info;
     for (int k = 0; k < n; k++) {
         const double *u = kd_column((double *)A, 2 * n, k) + 2 * k;
@@ -132,7 +132,7 @@ void kd_zlu_solve(int n, const double complex *LU, const int *pivot, double comp
     if (n <= KD_SMALL_COMPLEX)
         for (int r = 0; r < nrhs; r++) kd_kernel_zlu_solve(n, lu, pivot, kd_column(x, 2 * n, r));
     else
-        LAPACKE_zgetrs_work(LAPACK_COL_MAJOR, 'N', n, nrhs, LU, n, pivot, b, n);
+        (void)KD_BLAS(LAPACKE_zgetrs_work(LAPACK_COL_MAJOR, 'N', n, nrhs, LU, n, pivot, b, n));
 }
 
 // ---- full pivoting --------------------------------------------------------------------------------------------------

@@ -2,11 +2,10 @@
 // does: Q = H_1 .. H_k, H_i = I - tau_i v_i v_i', v_i(1..i-1) = 0, v_i(i) = 1, the rest of v_i below the diagonal of R.
 #include "math/dense.h"
 
+#include "math/blas.h"
 #include "math/kernel.h"
 
-#include <cblas.h>
 #include <float.h>
-#include <lapacke.h>
 
 #define BLOCK 32             // block size of LAPACK's QR, for its workspace
 #define NORM_SAFE_LOW 1e-140 // a sum of squares neither underflows ..
@@ -126,7 +125,8 @@ int kd_qr_pivot(int m, int n, double *A, int *col, double *tau, double tolerance
         qr_small(m, n, A, col, tau, work);
     } else {
         for (int j = 0; j < n; j++) col[j] = 0; // every column is free
-        if (count > 0) LAPACKE_dgeqp3_work(LAPACK_COL_MAJOR, m, n, A, m, col, tau, work, kd_qr_work(m, n));
+        if (count > 0)
+            (void)KD_BLAS(LAPACKE_dgeqp3_work(LAPACK_COL_MAJOR, m, n, A, m, col, tau, work, kd_qr_work(m, n)));
         for (int j = 0; j < n; j++) col[j] = count > 0 ? col[j] - 1 : j;
     }
     // |R_kk| > tolerance |R_11|
@@ -151,10 +151,10 @@ static void apply_one(int m, int i, const double *QR, double tau, double *b, int
     for (int first = 0; first < nrhs; first += m) { // work holds m numbers
         const int count = min_int(m, nrhs - first);
         double   *B = kd_column(b, m, first) + i;
-        cblas_dcopy(count, B, m, work, 1); // v(1) = 1
-        cblas_dgemv(CblasColMajor, CblasTrans, length - 1, count, 1, B + 1, m, v + 1, 1, 1, work, 1);
-        cblas_daxpy(count, -tau, work, 1, B, m);
-        cblas_dger(CblasColMajor, length - 1, count, -tau, v + 1, 1, work, 1, B + 1, m);
+        KD_BLAS_DO(cblas_dcopy(count, B, m, work, 1)); // v(1) = 1
+        KD_BLAS_DO(cblas_dgemv(CblasColMajor, CblasTrans, length - 1, count, 1, B + 1, m, v + 1, 1, 1, work, 1));
+        KD_BLAS_DO(cblas_daxpy(count, -tau, work, 1, B, m));
+        KD_BLAS_DO(cblas_dger(CblasColMajor, length - 1, count, -tau, v + 1, 1, work, 1, B + 1, m));
     }
 }
 
@@ -223,7 +223,7 @@ int kd_zqr_factor(int n, double complex *A, double complex *tau, double complex 
             for (int j = k + 1; j < n; j++) zreflect_t(n - k, t + 2 * k, ak, kd_column(a, 2 * n, j) + 2 * k);
         }
     } else {
-        LAPACKE_zgeqrf_work(LAPACK_COL_MAJOR, n, n, A, n, tau, work, n);
+        (void)KD_BLAS(LAPACKE_zgeqrf_work(LAPACK_COL_MAJOR, n, n, A, n, tau, work, n));
     }
     for (int k = 0; k < n; k++) {
         // first pivot that is zero or not finite

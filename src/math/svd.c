@@ -1,8 +1,8 @@
 // math/svd.c: singular value decomposition A = U diag(sigma) V', by LAPACK for every size: it is asked for rarely
 // (redundant constraints, initial values), never inside Newton's method.
+#include "math/blas.h"
 #include "math/dense.h"
 
-#include <lapacke.h>
 #include <math.h>
 #include <stddef.h>
 
@@ -29,11 +29,12 @@ int kd_svd_work(int m, int n)
 {
     if (m == 0 || n == 0) return 1;
     double size = 1;
-    LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'A', 'A', m, n, NULL, m, NULL, NULL, m, NULL, n, &size, -1);
+    (void)KD_BLAS(LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'A', 'A', m, n, NULL, m, NULL, NULL, m, NULL, n, &size, -1));
     if (!is_large(m, n)) return (int)size;
     const double plain = size;
     lapack_int   unused;
-    LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'A', m, n, NULL, m, NULL, NULL, m, NULL, n, &size, -1, &unused);
+    (void)KD_BLAS(
+        LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'A', m, n, NULL, m, NULL, NULL, m, NULL, n, &size, -1, &unused));
     return (int)fmax(plain, size) + integers(m, n);
 }
 
@@ -47,10 +48,11 @@ int kd_svd(int m, int n, double *A, double *U, double *sigma, double *Vt, double
     for (ptrdiff_t i = 0; i < (ptrdiff_t)m * n; i++)
         if (!isfinite(A[i])) return 1; // the iteration would not end well
     const char job = U && Vt ? 'A' : 'N';
+    const int  size = kd_svd_work(m, n);
     if (job == 'A' && is_large(m, n)) {
         const int own = integers(m, n);
-        return LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, job, m, n, A, m, sigma, U, m, Vt, n, work + own,
-                                   kd_svd_work(m, n) - own, (lapack_int *)(void *)work);
+        return KD_BLAS(LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, job, m, n, A, m, sigma, U, m, Vt, n, work + own,
+                                           size - own, (lapack_int *)(void *)work));
     }
-    return LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, job, job, m, n, A, m, sigma, U, m, Vt, n, work, kd_svd_work(m, n));
+    return KD_BLAS(LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, job, job, m, n, A, m, sigma, U, m, Vt, n, work, size));
 }

@@ -121,6 +121,8 @@ typedef struct kd_load_class {
     kd_law_cost cost;
 } kd_load_class;
 
+typedef enum kd_by_unit { KD_BY_UNIT_UNKNOWN, KD_BY_UNIT, KD_BY_NO_UNIT } kd_by_unit;
+
 typedef struct kd_load {
     const kd_load_class *class;
     const char              *name;
@@ -129,6 +131,7 @@ typedef struct kd_load {
     const kd_state_def      *state_def;
     const kd_user_force_def *user;
     const kd_sampler        *unit;                                  // block without period
+    kd_by_unit               by_unit;                               // its output: by one of those, also through others
     const kd_wheel          *wheel;                                 // creep forces
     const kd_curve          *curve;                                 // volumes of an air spring
     int                      nchannels, nvariables, nstates, state; // state: first place in r

@@ -95,11 +95,16 @@ static int keep_single(kd_expr_term *term, int n)
 }
 
 // Does an expression read outputs of a block without period, also through controllers? They have no ranges
-static bool reads_unit(const kd_system *s, const kd_expr *e)
+static bool reads_unit(kd_system *s, const kd_expr *e)
 {
     for (int i = 0; e && i < kd_expr_slot_count(e); i++) {
         const kd_slot at = s->slot[kd_expr_slot(e, i)];
-        if (at.kind == KD_SLOT_OUT && (s->load[at.index].unit || reads_unit(s, s->load[at.index].law[0]))) return true;
+        if (at.kind != KD_SLOT_OUT) continue;
+        kd_load *load = &s->load[at.index];
+        // each controller is asked once: chains of them, each with the two before, have 2^n ways
+        if (load->by_unit == KD_BY_UNIT_UNKNOWN)
+            load->by_unit = load->unit || reads_unit(s, load->law[0]) ? KD_BY_UNIT : KD_BY_NO_UNIT;
+        if (load->by_unit == KD_BY_UNIT) return true;
     }
     return false;
 }

@@ -6,8 +6,6 @@
 // cmocka wants the four above first
 #include <cmocka.h>
 
-#include <pthread.h>
-
 #include "math/dense.h"
 #include "math/matrices.h"
 
@@ -127,57 +125,13 @@ static void test_vectors(void **state)
     }
 }
 
-// Products and solutions that threads make at the same time are those of one thread, bit for bit: the work space of the BLAS is not
-// shared. Sizes just above those of the own kernels, where calls are short and meet often.
-enum { SIDE = 24, ROUNDS = 40000, THREADS = 4 };
-
-typedef struct product {
-    double A[SIDE * SIDE], B[SIDE * SIDE], first[SIDE * SIDE];
-    long   wrong;
-} product;
-
-static void multiply_once(const product *p, double *C)
-{
-    double LU[SIDE * SIDE];
-    int    pivot[SIDE];
-    kd_gemm_tn(SIDE, SIDE, SIDE, 1, p->A, p->B, 0, C);
-    memcpy(LU, p->A, sizeof LU);
-    for (int i = 0; i < SIDE; i++) LU[i * SIDE + i] += SIDE;
-    if (kd_lu_factor(SIDE, LU, pivot) == 0) kd_lu_solve(SIDE, LU, pivot, C, SIDE);
-}
-
-static void *multiply_often(void *context)
-{
-    product *p = context;
-    double   C[SIDE * SIDE];
-    for (int i = 0; i < ROUNDS; i++) {
-        multiply_once(p, C);
-        p->wrong += memcmp(C, p->first, sizeof C) != 0;
-    }
-    return NULL;
-}
-
-static void test_threads(void **state)
-{
-    (void)state;
-    uint64_t       seed = 5;
-    static product p[THREADS];
-    pthread_t      thread[THREADS];
-    for (int k = 0; k < THREADS; k++) {
-        random_fill(SIDE * SIDE, p[k].A, &seed);
-        random_fill(SIDE * SIDE, p[k].B, &seed);
-        multiply_once(&p[k], p[k].first);
-    }
-    for (int k = 0; k < THREADS; k++) assert_int_equal(pthread_create(&thread[k], NULL, multiply_often, &p[k]), 0);
-    for (int k = 0; k < THREADS; k++) assert_int_equal(pthread_join(thread[k], NULL), 0);
-    for (int k = 0; k < THREADS; k++) assert_int_equal(p[k].wrong, 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gemv),    cmocka_unit_test(test_gemm),    cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_vectors), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_gemv),
+        cmocka_unit_test(test_gemm),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_vectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
