@@ -19,8 +19,7 @@
 #include "math/dense.h"
 #include "probe/probe.h"
 
-// States whose slopes are looked at: the first ones, then every eighth; each so many states their distance doubles
-enum { EVERY_SLOPE = 4, SLOPE_EACH = 8, SLOPE_MOST = 32, SLOPE_DOUBLES = 64 };
+enum { EVERY_SLOPE = 4, SLOPE_EACH = 8 }; // states whose slopes are looked at: the first ones, later every eighth
 
 static const double ROUNDING = 100; // [ulp] of all terms of the energy, times the root of the number of states
 
@@ -47,12 +46,12 @@ static bool has_instants(const kd_eom *eom)
     return def->switching || def->discrete || def->next_break || def->restitution || def->friction;
 }
 
-// Energies, powers and words of motion alone, and no rows of accelerations: those of a step need not be known
+// Energies, powers and words of motion alone, no rows of accelerations, no instants: those of a step need not be known
 static bool is_plain(const kd_eom *eom)
 {
     const kd_dims     d = kd_eom_dims(eom);
     const kd_eom_def *def = kd_eom_definition(eom);
-    return def->energies && def->energies_of_motion && def->acceleration && !def->caution &&
+    return def->energies && def->energies_of_motion && def->acceleration && !def->caution && !has_instants(eom) &&
            d.nlambda + d.nmu + d.ns + d.nw == 0;
 }
 
@@ -222,7 +221,8 @@ static void widen_scale(kd_certifier *c, const kd_state *x)
     const double p = kd_norm_max(c->dims.np, x->p), v = kd_norm_max(c->dims.nv, x->v);
     scale[KD_LEVEL_POSITION] = fmax(scale[KD_LEVEL_POSITION], p);
     scale[KD_LEVEL_VELOCITY] = fmax(scale[KD_LEVEL_VELOCITY], v);
-    if (!c->unjudged[0]) scale[KD_LEVEL_ACCELERATION] = fmax(scale[KD_LEVEL_ACCELERATION], kd_norm_max(c->dims.nv, c->a));
+    if (!c->unjudged[0])
+        scale[KD_LEVEL_ACCELERATION] = fmax(scale[KD_LEVEL_ACCELERATION], kd_norm_max(c->dims.nv, c->a));
     c->certificate.position_size = fmax(c->certificate.position_size, p);
     c->certificate.velocity_size = fmax(c->certificate.velocity_size, v);
     // eight powers of ten beyond the start no figure means anything
@@ -329,10 +329,9 @@ static kd_status meet_inputs(kd_certifier *c, const kd_state *x)
 // What errors of a tolerance explain, and what rounding does
 static kd_status measure_slopes(kd_certifier *c, const kd_state *x)
 {
+    // the first states, then each eighth
     kd_certificate *r = &c->certificate;
-    long            each = SLOPE_EACH;
-    while (each < SLOPE_MOST && r->states >= SLOPE_DOUBLES / SLOPE_EACH * each) each *= 2;
-    const bool looks = r->states < EVERY_SLOPE || r->states % each == 0;
+    const bool      looks = r->states < EVERY_SLOPE || r->states % SLOPE_EACH == 0;
     if (!looks || (!r->has_energy && !r->has_invariants)) return KD_OK;
     kd_status status = go_to(c, x);
     if (status < 0) return status;

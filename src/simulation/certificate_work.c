@@ -28,7 +28,7 @@ static const double PART = 0.03;   // or this part of what errors of one toleran
 static const double CAUTION = 3;   // of the decay of Legendre coefficients over two pairs
 // What a coarse look may miss along the run: so many times what errors of one tolerance explain, this part of the
 // energies where that is not known, this part of what the caller allows the balance; in one step a part of what is left
-static const double MISSED = 3, MISSED_OF = 1e-5, OF_LIMIT = 0.1, OF_REST = 0.1;
+static const double MISSED = 3, MISSED_OF = 1e-5, OF_LIMIT = 0.1, OF_REST = 0.03;
 static const double OF_ENDS = 0.03; // of that: for states by both ends of the step alone
 
 static const double LEAP = 1e-5; // error of the balance in one step, relative to the energies: look for a leap,
@@ -119,7 +119,8 @@ static kd_status add_knot(kd_certifier *c, const kd_state *x)
     k->t = x->t;
     memcpy(k->x, x->p, (size_t)(d.np + d.nv + d.nr) * sizeof(double)); // p, v and r are neighbours in a state
     k->rated = false;
-    if (!c->unjudged[1] && rate_knot(c, c->data, x->unsolved ? c->a : x->a, k) != KD_EVAL_OK) return kd_certifier_fault(c);
+    if (!c->unjudged[1] && rate_knot(c, c->data, x->unsolved ? c->a : x->a, k) != KD_EVAL_OK)
+        return kd_certifier_fault(c);
     if (c->nknots < KNOTS) c->nknots++;
     return KD_OK;
 }

@@ -96,10 +96,8 @@ static void formats_are_those_of_printf(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hash_and_ends),
-        cmocka_unit_test(formats_are_those_of_printf),
-        cmocka_unit_test(test_write),
-        cmocka_unit_test(test_cut),
+        cmocka_unit_test(hash_and_ends),  cmocka_unit_test(formats_are_those_of_printf),
+        cmocka_unit_test(test_write),     cmocka_unit_test(test_cut),
         cmocka_unit_test(test_no_buffer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
