@@ -8,7 +8,9 @@
 //
 //     rho^2 = |f_x^2 y| / |y|
 //
-// explicit -> implicit   h rho stays near the border of stability of dop853 (6.1 along the negative real axis)
+// explicit -> implicit   h rho stays near the border of stability of dop853 (6.1 along the negative real axis), or, with
+//                        more patience, far beyond what its accuracy would allow if the fastest motion took part: an
+//                        oscillation of amplitude 1 has the error (h rho)^9 / 9! in a step
 // implicit -> explicit   h rho of its steps is small beside the ratio R of the costs of both methods' steps: then an
 //                        explicit step of that length, or some of them, cost less
 //
@@ -27,6 +29,8 @@
 #include "simulation/options.h"
 
 static const double NEAR_BORDER = 3.5;  // h rho from which stability, not accuracy, is taken to limit a step of dop853
+static const double IMPOSSIBLE = 12;    // h rho that no step of dop853 stands: rho is wrong there (f_x far from normal)
+static const double FASTER = 2.5;       // times what accuracy allows: the fastest motion is not in the solution
 static const double CHEAP = 3;          // h rho / R of an implicit step below which explicit ones cost less
 static const double HOPELESS = 2e4;     // [1/s] rho beyond which explicit steps are not even tried at the start
 static const double SPARSE_COST = 0.35; // R of bdf on ggl with a sparse matrix,
@@ -40,7 +44,7 @@ static const double SETTLED = 0.05;     // relative change of rho between two it
 static const double SAFETY = 1.1;       // of rho, which the power method finds from below
 static const double SMALLEST_RTOL = 1e-14;                  // where estimates of dop853 are rounding
 enum { ITERATIONS = 24, FEWER = 8 };                        // of the power method, at first and with a known direction
-enum { HITS = 5, HITS_MOST = 640 };                         // steps near the border before a change
+enum { NEAR = 4, HITS = 5 * NEAR, HITS_MOST = 640 * NEAR }; // steps near the border before a change count so much
 enum { PAUSE = 8, PAUSE_MULTISTEP = 48, PAUSE_MOST = 256 }; // steps of the implicit method before rho is looked at
 enum { REFRESHED = 25 };                                    // explicit steps until rho is found anew
 
@@ -55,6 +59,7 @@ struct kd_choice {
     bool           directed;      // y is known from the last time
     double         cost;          // R
     double         radius;        // rho; NaN: not known
+    double         border;        // h rho of explicit steps from which an implicit method is worth a look
     bool           stiff;         // the present method
     bool           starts_stiff;
     int            hits, needed; // steps near the border, in a row; until a change
@@ -102,6 +107,14 @@ static const char *why_not_explicit(const kd_eom *eom, const kd_simulation_optio
     if (f->control_multipliers) return "which controls the errors of multipliers";
     return !is_possible(opt, (kd_method_pair){KD_ODE, KD_DOP853}) || has_own_options(opt) ? "which has the options"
                                                                                           : NULL;
+}
+
+// h rho that stability allows, or that is beyond what accuracy does where the fastest motion takes part
+static double border_of(const kd_simulation_options *opt)
+{
+    const double factorial = 362880, order = 9; // of the local error
+    const double rtol = opt->rtol > 0 ? opt->rtol : opt->integrator_options.rtol;
+    return fmin(NEAR_BORDER, FASTER * pow(factorial * fmax(rtol, SMALLEST_RTOL), 1 / order));
 }
 
 // Cost of a step of psf with radau over that of one of dop853
@@ -267,6 +280,7 @@ kd_status kd_choice_create(kd_eom_data *point, const kd_inputs *inputs, const kd
     self->explicit_method = (kd_method_pair){KD_ODE, KD_DOP853};
     self->implicit_method = implicit_of(point, &self->inputs, x, opt, why_not != NULL, &self->cost);
     self->radius = NAN;
+    self->border = border_of(opt);
     self->needed = HITS;
     kd_status status = why_not ? KD_OK : create_flow(self, point, x, opt);
     // a form that cannot be made is no candidate; without memory nothing is
@@ -354,12 +368,14 @@ static void refresh(kd_choice *self, const kd_state *x)
 static bool is_too_stiff(kd_choice *self, const kd_state *x, double h, bool advised)
 {
     if (self->since >= REFRESHED) refresh(self, x);
-    self->hits = h * self->radius > NEAR_BORDER ? self->hits + 1 : self->hits > 0 ? self->hits - 1 : 0;
+    const double reach = h * self->radius;
+    if (reach < IMPOSSIBLE) self->hits += reach > NEAR_BORDER ? NEAR : reach > self->border ? 1 : -NEAR;
+    if (self->hits < 0) self->hits = 0;
     if (!advised && self->hits < self->needed) return false;
     // rho may have fallen meanwhile
     if (self->since > 0) refresh(self, x);
     self->hits = 0;
-    return advised || h * self->radius > NEAR_BORDER;
+    return advised || (h * self->radius > self->border && h * self->radius < IMPOSSIBLE);
 }
 
 // Implicit steps that explicit ones could make at less cost. The longest counts: behind a kick all steps are short
@@ -371,7 +387,8 @@ static bool is_too_smooth(kd_choice *self, const kd_state *x, double h)
     self->longest = 0;
     refresh(self, x);
     self->pause = self->pause < PAUSE_MOST ? 2 * self->pause : PAUSE_MOST;
-    return longest * self->radius < CHEAP * self->cost;
+    // where accuracy shortens explicit steps, those of the implicit method may be shorter, too
+    return longest * self->radius < CHEAP * self->cost * self->border / NEAR_BORDER;
 }
 
 bool kd_choice_look(kd_choice *self, const kd_state *x, double h, bool advised)
