@@ -32,9 +32,9 @@ static const struct form {
     kd_formulation     formulation;
     kd_integrator_kind integrator;
 } form[] = {
-    {KD_PSF, KD_RADAU},       {KD_PSF1, KD_RADAU},       {KD_GGL, KD_RADAU},         {KD_GGL, KD_BDF},
-    {KD_ODASSL, KD_BDF},      {KD_STATESPACE, KD_RADAU}, {KD_STATESPACE, KD_SDIRK},  {KD_STATESPACE, KD_BDF},
-    {KD_ODE, KD_DOPRI5},      {KD_ODE, KD_DOP853},       {KD_STATESPACE, KD_DOP853}, {KD_ODE, KD_RADAU},
+    {KD_PSF, KD_RADAU},  {KD_PSF1, KD_RADAU},       {KD_GGL, KD_RADAU},         {KD_GGL, KD_BDF},
+    {KD_ODASSL, KD_BDF}, {KD_STATESPACE, KD_RADAU}, {KD_STATESPACE, KD_SDIRK},  {KD_STATESPACE, KD_BDF},
+    {KD_ODE, KD_DOPRI5}, {KD_ODE, KD_DOP853},       {KD_STATESPACE, KD_DOP853}, {KD_ODE, KD_RADAU},
 };
 #define FORMS ((int)(sizeof form / sizeof *form))
 
@@ -43,11 +43,13 @@ static void run_along(const wire *n, int k, double t_end, double tolerance, cert
     char text[1000], start[300], beside[80] = "";
     if (k / FORMS % 4 < 2)
         snprintf(start, sizeof start,
-                 "bodies: {b: {mass: %.17g, inertia: [1, 1, 1]}}\njoints: {s: {type: planar, bodies: [ground, b], point: [0, 0, "
+                 "bodies: {b: {mass: %.17g, inertia: [1, 1, 1]}}\njoints: {s: {type: planar, bodies: [ground, b], "
+                 "point: [0, 0, "
                  "0], axis: [0, 0, 1], reference: [1, 0, 0], v: [%.17g, 0, 0]}}",
                  n->m, n->v);
     else {
-        snprintf(start, sizeof start, "bodies: {b: {mass: %.17g, inertia: [1, 1, 1], velocity: [%.17g, 0, 0]}}", n->m, n->v);
+        snprintf(start, sizeof start, "bodies: {b: {mass: %.17g, inertia: [1, 1, 1], velocity: [%.17g, 0, 0]}}", n->m,
+                 n->v);
         snprintf(beside, sizeof beside, " - (body.b.pos.z/%.17g)^2", n->width);
     }
     snprintf(text, sizeof text,
@@ -74,10 +76,12 @@ static void bumps_of_wires_are_met(void **state)
         const double off = fabs(r.p[0] - x);
         clean += r.status >= 0 && r.verdict.clean;
         if (r.status < 0 || (r.verdict.clean && !(off <= allowed)))
-            fail_msg("%d: %s + %s, height %g, width %g, at %g, %g m/s, t_end %.17g, rtol %.17g: %g off, %g allowed, longer by %g; "
+            fail_msg("%d: %s + %s, height %g, width %g, at %g, %g m/s, t_end %.17g, rtol %.17g: %g off, %g allowed, "
+                     "longer by %g; "
                      "status %d %s",
-                     k, kd_formulation_word(form[k % FORMS].formulation), kd_integrator_word(form[k % FORMS].integrator),
-                     n.height, n.width, n.at, n.v, t_end, tolerance, off, allowed, longer(&n), (int)r.status, r.message);
+                     k, kd_formulation_word(form[k % FORMS].formulation),
+                     kd_integrator_word(form[k % FORMS].integrator), n.height, n.width, n.at, n.v, t_end, tolerance,
+                     off, allowed, longer(&n), (int)r.status, r.message);
     }
     // of ggl + radau many are not: their accelerations are told to drift
     if (clean < runs * 8 / 10) fail_msg("%d of %d clean", clean, runs);
