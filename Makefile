@@ -6,7 +6,7 @@ SWITCH  = -DKARDAN_NATIVE=$(if $(filter 1,$(NATIVE)),ON,OFF) -DKARDAN_WERROR=$(i
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all demo install test bench viewer test-viewer python test-python sanitize fuzz format check campaign clean
+.PHONY: all demo install test cross bench viewer test-viewer python test-python sanitize fuzz format check campaign clean
 
 all:
 	tools/setup build
@@ -52,6 +52,14 @@ test: ## build everything and run all tests
 	cmake --preset release $(SWITCH)
 	cmake --build build -j$(JOBS)
 	tools/run-tests build
+
+cross: ## binaries of FMUs for aarch64-linux and x86_64-windows, and their test (qemu, wine); YAML=sources of LibYAML
+	tools/setup build test cross
+	cmake --preset release $(SWITCH)
+	cmake --build build -j$(JOBS) --target test_runtime_cross cross_client kardan_cli kardan_fmu
+	tools/cross-fmu build aarch64-linux "$(YAML)"
+	tools/cross-fmu build x86_64-windows "$(YAML)"
+	tools/run-tests build test_runtime_cross
 
 bench: ## build and run all benchmarks
 	tools/setup build bench

@@ -32,7 +32,7 @@ static const trust_method methods[] = {
 
 typedef struct tally {
     const char *family;
-    int         runs, done, clean, silent, alarm, late, crashed, refused, broken, right;
+    int         runs, done, clean, silent, alarm, late, crashed, refused, broken, right, forks;
     double      worst, seconds;
 } tally;
 
@@ -126,7 +126,13 @@ static void one_run(bench *b, int number, int family, tally *t, int *shown)
     kd_coordinates coordinates = trust_choice(&dice, 2) ? KD_JOINT : KD_CARTESIAN;
     double         rtol = trust_decades(&dice, 1e-9, 1e-4);
     trust_outcome  o = trust_run(&c, method, coordinates, rtol);
-    if (is_silent(&o)) o = judged_by_forks(number, family, method, coordinates, rtol);
+    if (is_silent(&o)) {
+        const double by_tangent = o.error;
+        o = judged_by_forks(number, family, method, coordinates, rtol);
+        bench_say(b, "  %4d %-9s two ways part: %.2g tolerances by the tangent, %.2g by errors of %g\n", number,
+                  c.family, by_tangent, o.error, FORK);
+        t[family].forks++;
+    }
     t[family].family = c.family;
     if (count(&t[family], &o) && (*shown)++ < SHOWN) tell(b, number, &c, method, coordinates, rtol, &o);
 }
@@ -147,11 +153,14 @@ static void rows(bench *b, const tally *t)
         all.alarm += t[i].alarm;
         all.late += t[i].late;
         all.refused += t[i].refused;
+        all.forks += t[i].forks;
         all.crashed += t[i].crashed + t[i].broken;
     }
     bench_say(b, "\n");
     bench_row(b, bench_no_goal(true), NAN, all.runs, "", "random models", "runs");
     bench_row(b, bench_exactly(0), NAN, all.silent, "", "success, clean, error above 1000 tolerances", "silent_wrong");
+    bench_row(b, bench_no_goal(false), NAN, all.forks, "", "of them wrong but for ways that part within 10 tolerances",
+              "forks");
     bench_row(b, bench_below(1), NAN, 100.0 * all.alarm / all.runs, "%",
               "success, not clean, error below 10 tolerances", "false_alarm");
     bench_row(b, bench_exactly(0), NAN, all.late, "", "more than 20 s of processor time", "never_ends");

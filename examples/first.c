@@ -35,7 +35,10 @@ int main(int argc, char **argv)
     if (status >= 0) status = kd_state_create(kd_system_eom(system), &x);
     if (status >= 0) status = kd_system_start(system, x, message, sizeof message);
     if (status >= 0) status = kd_probe_of_system(system, NULL, &r.probe);
-    if (status >= 0 && (r.sensor = kd_probe_find(r.probe, argv[2])) < 0) status = KD_ERR_ARGUMENT;
+    if (status >= 0 && (r.sensor = kd_probe_find(r.probe, argv[2])) < 0) {
+        status = KD_ERR_ARGUMENT;
+        snprintf(message, sizeof message, "the model has nothing that is called '%s'", argv[2]);
+    }
     if (status >= 0) {
         options.rtol = options.atol = 1e-8;
         options.output = look, options.context = &r;

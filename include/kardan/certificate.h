@@ -115,7 +115,8 @@ KD_API void kd_certifier_ask(kd_certifier *certifier, kd_certificate_kind kind, 
 // output function) the powers of dissipation and supply are integrated by a Gauss-Lobatto formula over each step; with
 // NULL by the trapezoidal rule between the states seen. < 0: an evaluation failed; KD_ERR_NOT_FINITE: NaN or infinity
 // in x.
-KD_API kd_status   kd_certifier_see(kd_certifier *certifier, kd_simulation *simulation, const kd_state *x) KD_NODISCARD;
+KD_API kd_status kd_certifier_see(kd_certifier *certifier, kd_simulation *simulation, const kd_state *x) KD_NODISCARD;
+// Of all states seen. Accelerations that nothing was judged by yet are solved for now: the last state must still be there.
 KD_API kd_findings kd_certifier_findings(const kd_certifier *certifier);
 // Add what it has found so far to a saved simulation, and go on from there. KD_ERR_SAVED: it does not fit, message says why.
 KD_API kd_status      kd_certifier_save(kd_certifier *certifier, kd_saved *saved) KD_NODISCARD;

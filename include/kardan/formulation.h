@@ -94,6 +94,7 @@ typedef struct kd_formulation_options {
     double             rank_tolerance;      // SVD: zero below this times the largest singular value  default 1e-8
     double             baumgarte_alpha;     // [1/s]                                                  default 10
     double             baumgarte_beta;      // [1/s]                                                  default 10
+    double             stabilisation;       // ode: gamma of x' = f - gamma F h (S2 Eq. 9) [1/s]      default 0
     kd_derivatives     derivatives;         //                                                        default analytic
     bool               estimated;           // grouped: pattern from difference matrices, not topologydefault false
     bool               estimated_at_start;  // the same, at first from that of the start alone (S0)   default false
@@ -107,8 +108,11 @@ typedef struct kd_formulation_options {
     kd_part            part;                // derivatives of all, or of stiff elements only          default all
     // ode and statespace: no Newton matrices are prepared, as for explicit integrators, which do not ask for them; set by
     // simulations                                                                                  default false
-    bool     without_matrices;
-    unsigned cookie; // set by kd_formulation_options_default
+    bool without_matrices;
+    // An evaluation point of the caller for what is solved at single points (starts, dense output, all of ode without
+    // matrices), which is moved; Newton iterations keep one of their own. Set by simulations     default NULL: another one
+    kd_eom_data *point;
+    unsigned     cookie; // set by kd_formulation_options_default
 } kd_formulation_options;
 
 // The defaults given above.

@@ -24,10 +24,11 @@ typedef struct kd_initial_options {
     kd_function conditions;
     void       *context;
     const char *(*condition_name)(int i, void *context); // may be NULL
-    bool require_unique; // with conditions: fail with KD_ERR_IV_UNDETERMINED if p, v, r are not determined uniquely
-                         // (S3); otherwise the closest point is taken                                default true
-    bool     expects_redundant; // constraints that depend on each other are no news                    default false
-    unsigned cookie;            // set by kd_initial_options_default
+    bool require_unique;    // with conditions: fail with KD_ERR_IV_UNDETERMINED if p, v, r are not determined uniquely
+                            // (S3); otherwise the closest point is taken                                default true
+    bool expects_redundant; // constraints that depend on each other are no news                        default false
+    kd_eom_data *point;     // an evaluation point of the caller to work at, which is moved; NULL: one for the call
+    unsigned     cookie;    // set by kd_initial_options_default
 } kd_initial_options;
 
 // The defaults given above.

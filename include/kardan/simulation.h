@@ -196,6 +196,8 @@ KD_API kd_tolerances kd_simulation_tolerances(const kd_simulation *simulation);
 KD_API kd_formulation     kd_simulation_formulation(const kd_simulation *simulation);
 KD_API kd_integrator_kind kd_simulation_integrator(const kd_simulation *simulation);
 KD_API long               kd_simulation_changes(const kd_simulation *simulation);
+// Why it began with the method it chose, as kd_method_automatic says it; "": the method was named.
+KD_API const char *kd_simulation_choice(const kd_simulation *simulation);
 // Would another method have been cheaper for the run so far? By its counts, and the fastest motion of the present state:
 // "ode with dop853 would probably have been cheaper: ..."; "": none is known to be.
 KD_API kd_status kd_simulation_advice(kd_simulation *simulation, char *text, size_t size);

@@ -251,7 +251,7 @@ static void shorten(task *t)
     if (kd_state_create(s->eom, &x) < 0) return;
     // one run by the usual method: where does it end?
     kd_state_copy(s->x, x);
-    kd_method_choose(&method, s);
+    kd_method_decide(&method, s);
     method.options.rtol = method.options.atol = method.rtol;
     method.options.output = watch;
     const kd_simulation_options options = kd_method_for_run(&method);

@@ -45,7 +45,7 @@ kd_status kd_cli_settle(kd_subject *s, char *message, size_t size)
     kd_method             method = {.run = &s->run, .fixed = true};
     kd_simulation_options opt = kd_simulation_options_default();
     if (kd_method_read(&method)) {
-        kd_method_choose(&method, s);
+        kd_method_decide(&method, s);
         opt = kd_method_for_run(&method);
     }
     kd_status status = kd_simulate(s->eom, kd_subject_inputs(s), &opt, s->x, s->x->t, NULL, message, size);

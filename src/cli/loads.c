@@ -289,7 +289,7 @@ static bool open_run(task *t)
     if (t->rest && kd_cli_rest(s, false, true, &result, t->message, sizeof t->message) < 0) return complain(t->message);
     if (!kd_carried_loads_cut(b->nmodes, b->def.read->nframes, &t->arena, &t->loads)) return complain("out of memory");
     if (!kd_method_read(&method)) return false;
-    kd_method_choose(&method, s);
+    kd_method_decide(&method, s);
     const kd_simulation_options options = kd_method_for_run(&method);
     if (kd_simulation_create(s->eom, kd_subject_inputs(s), &options, s->x, &t->simulation, t->message,
                              sizeof t->message) < 0)

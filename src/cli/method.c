@@ -463,27 +463,50 @@ static bool is_open(const kd_method *m)
     return open;
 }
 
-void kd_method_choose(kd_method *m, const kd_subject *s)
+// The method that a run begins with where it is chosen, and why: the simulation's, or found out here
+static void take_choice(kd_method *m, const kd_subject *s, const kd_simulation *simulation, char *why, size_t size)
+{
+    kd_simulation_options open = kd_method_for_run(m);
+    if (simulation) {
+        open.formulation = kd_simulation_formulation(simulation);
+        open.integrator = kd_simulation_integrator(simulation);
+        kd_text(why, size, "%s", kd_simulation_choice(simulation));
+    } else if (kd_method_automatic(s->eom, kd_subject_inputs(s), s->x, &open, why, size) < 0) {
+        m->chosen = false;
+        return;
+    }
+    m->options.formulation = open.formulation;
+    m->options.integrator = open.integrator;
+}
+
+void kd_method_decide(kd_method *m, const kd_subject *s)
 {
     kd_simulation_options *o = &m->options;
-    kd_dims                d = kd_eom_dims(s->eom);
-    char                   why[200] = "";
     choose_tolerances(m);
     // redundant at the start: only svd can solve
-    const bool redundant = !m->decomposition && !kd_method_sets(m, "form.constraints") && kd_method_is_redundant(s);
-    if (redundant) o->formulation_options.constraints = KD_DECOMPOSE_SVD;
+    m->redundant = !m->decomposition && !kd_method_sets(m, "form.constraints") && kd_method_is_redundant(s);
+    if (m->redundant) o->formulation_options.constraints = KD_DECOMPOSE_SVD;
     // what suits the equations, and may change on the way, where no method is named
-    kd_simulation_options open = *o;
-    open.formulation = KD_FORMULATION_CHOSEN;
-    open.integrator = KD_INTEGRATOR_CHOSEN;
-    m->chosen =
-        !m->fixed && is_open(m) && kd_method_automatic(s->eom, kd_subject_inputs(s), s->x, &open, why, sizeof why) >= 0;
-    if (m->chosen) *o = open;
+    m->chosen = !m->fixed && is_open(m);
     // a formulation that suits integrator and pictures, where none was asked for
-    bool                 asked = m->formulation && m->integrator;
     const kd_formulation suits = m->shows_matrix ? KD_GGL : kd_method_formulation(o);
-    const bool           other = !m->chosen && !m->formulation && suits != KD_PSF;
-    if (other) o->formulation = suits;
+    m->suited = !m->chosen && !m->formulation && suits != KD_PSF;
+    if (m->suited) o->formulation = suits;
+}
+
+void kd_method_choose(kd_method *m, const kd_subject *s)
+{
+    kd_method_decide(m, s);
+    kd_method_tell(m, s, NULL);
+}
+
+void kd_method_tell(kd_method *m, const kd_subject *s, const kd_simulation *simulation)
+{
+    const kd_simulation_options *o = &m->options;
+    const kd_dims                d = kd_eom_dims(s->eom);
+    const bool                   asked = m->formulation && m->integrator, other = m->suited;
+    char                         why[200] = "";
+    if (m->chosen) take_choice(m, s, simulation, why, sizeof why);
     // the reason in words: coordinates, method, why
     m->reason[0] = '\0';
     tell_coordinates(m, s);
@@ -504,7 +527,7 @@ void kd_method_choose(kd_method *m, const kd_subject *s)
     if (o->rtol < least)
         kd_text_append(m->reason, sizeof m->reason, "; rtol %g is raised to %g, the least that rounding allows",
                        o->rtol, least);
-    if (redundant) kd_text_append(m->reason, sizeof m->reason, "; svd, as constraints are redundant at the start");
+    if (m->redundant) kd_text_append(m->reason, sizeof m->reason, "; svd, as constraints are redundant at the start");
 }
 
 kd_simulation_options kd_method_for_run(const kd_method *m)

@@ -22,6 +22,8 @@ typedef struct kd_method {
     // what is taken
     kd_simulation_options options;     // with the method that a run begins with
     bool                  chosen;      // by kardan, and changed on the way
+    bool                  suited;      // the formulation is the one that suits integrator and pictures
+    bool                  redundant;   // constraints depend on each other at the start: svd
     char                  reason[600]; // "psf with radau: keeps the constraints on all levels to rounding"
 } kd_method;
 
@@ -53,6 +55,10 @@ bool kd_method_read(kd_method *method);
 kd_simulation_options kd_method_for_run(const kd_method *method);
 // Choose what was not asked for, by size and constraints of the subject; sets reason.
 void kd_method_choose(kd_method *method, const kd_subject *subject);
+// The same in two parts, for who makes a simulation: what is left to its choice, and what it has chosen (NULL: as
+// kd_method_choose).
+void kd_method_decide(kd_method *method, const kd_subject *subject);
+void kd_method_tell(kd_method *method, const kd_subject *subject, const kd_simulation *simulation);
 // Are constraints dependent at the start, so that only svd works?
 bool kd_method_is_redundant(const kd_subject *subject);
 // Do the parts fit together? false: standard error has been told why not, and what works.

@@ -62,7 +62,7 @@ static bool go_to(kd_operating_point *o)
         return false;
     }
     if (!kd_method_read(&method)) return false;
-    kd_method_choose(&method, s);
+    kd_method_decide(&method, s);
     kd_simulation_options opt = kd_method_for_run(&method);
     opt.rtol = opt.atol = TOLERANCE;
     kd_status status =

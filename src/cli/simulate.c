@@ -474,6 +474,7 @@ static kd_status prepare_run(kd_simulate_task *t)
         const kd_simulation_options options = kd_method_for_run(&t->method);
         status = kd_simulation_create(s->eom, kd_subject_inputs(s), &options, s->x, &t->simulation, t->message,
                                       sizeof t->message);
+        kd_method_tell(&t->method, s, t->simulation);
     }
     // the recorder knows the simulation; a run of before takes the place of the start
     const kd_status begun = status < 0 ? status : kd_recorder_begin(t->recorder, t->simulation);
@@ -563,6 +564,7 @@ static void run_simulation(kd_simulate_task *t)
 {
     double started = kd_cli_seconds();
     t->status = prepare_run(t);
+    if (!t->method.reason[0]) kd_method_tell(&t->method, &t->subject, NULL); // there is no simulation to ask
     kd_status start = t->status;
     kd_stats  stats = {0};
     if (start >= 0) {
@@ -739,7 +741,7 @@ int kd_cli_simulate(int argc, char **argv)
         t.subject.system && t.subject.info.nsingular == 0 && !t.start_state && !t.from_equilibrium;
     // a largest step is known before the choice, which looks at it
     if (t.max_step > 0) t.method.options.integrator_options.h_max = t.max_step;
-    kd_method_choose(&t.method, &t.subject);
+    kd_method_decide(&t.method, &t.subject);
     if (!kd_method_check(&t.method)) goto done;
     // what surely does not fit is refused before it takes hours
     status = KD_EXIT_FAILED;

@@ -102,7 +102,8 @@ bool kd_simulate_write_last_state(const kd_simulate_task *t)
 {
     const kd_state *states[] = {t->subject.x};
     char            message[KD_SIMULATE_MESSAGE_SIZE] = "";
-    if (!t->write_state || t->status != KD_OK || !kd_cli_is_state_table(t->write_state)) return true;
+    if (!t->write_state || t->status < 0 || t->status == KD_STOPPED || !kd_cli_is_state_table(t->write_state))
+        return true;
     if (kd_state_file_save(t->write_state, t->subject.title, t->subject.eom, states, 1, message, sizeof message) >= 0)
         return true;
     fprintf(stderr, "kardan: --write-state: %s\n", message);

@@ -36,19 +36,22 @@ static int top_bit(const uint32_t *x)
     return 32 * i + 31 - __builtin_clz(x[i]);
 }
 
+// 63 bits of x from bit `first` on, which may be negative: bits below the lowest of x are zero, small powers are exact
+static uint64_t bits_of(const uint32_t *x, int first)
+{
+    const int limb = (first + 32 * LIMBS) / 32 - LIMBS, shift = first - 32 * limb; // rounded down
+    wide      window = 0;
+    for (int i = limb + 2; i >= limb; i--) window = window << 32 | (i >= 0 && i < LIMBS ? x[i] : 0);
+    return (uint64_t)(window >> shift) & (UINT64_MAX >> 1);
+}
+
 // 126 bits of x from its highest one on, plus 1
 static void keep_power(int k, const uint32_t *x)
 {
-    const int lowest = top_bit(x) - 125;
-    wide      g = 0;
-    for (int bit = 125; bit >= 0; bit--) {
-        // bits below the lowest of x are zero: small powers are exact
-        const int at = lowest + bit;
-        g = g << 1 | (at >= 0 ? x[at / 32] >> (at % 32) & 1 : 0);
-    }
-    g += 1;
-    power[k - FIRST].high = (uint64_t)(g >> 63);
-    power[k - FIRST].low = (uint64_t)g & (UINT64_MAX >> 1);
+    const int      lowest = top_bit(x) - 125;
+    const uint64_t low = bits_of(x, lowest) + 1;
+    power[k - FIRST].high = bits_of(x, lowest + 63) + (low >> 63);
+    power[k - FIRST].low = low & (UINT64_MAX >> 1);
 }
 
 // Exact integers: 10^k grows by factors of ten, 2^1215 / 10^k, rounded down, shrinks by them

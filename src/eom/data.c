@@ -253,13 +253,15 @@ static bool are_equal(int n, const double *a, const double *b)
 void kd_eom_at_parameters(kd_eom_data *d, const double *theta)
 {
     if (!d) return;
-    // theta is asked for at every stage: all of the point is new, and so is what depends on parameters alone
+    // theta is asked for at every stage: all of the point is new, and so is what depends on parameters alone, but for those of the
+    // equations themselves, whose changes their generation tells
+    const bool known = d->theta_stamp > 0 && d->x.theta == d->eom->theta;
     d->x.theta = theta && !d->eom->def.theta_held ? theta : d->eom->theta;
     d->foreign = theta && !are_equal(d->eom->def.dims.ntheta, theta, d->x.theta);
     if (d->stage > KD_STAGE_TIME) d->stage = KD_STAGE_TIME;
     if (d->foreign) d->stage = KD_STAGE_NONE;
     kd_restamp(d, KD_STAGE_TIME);
-    d->theta_stamp = d->stamp;
+    if (!known || d->x.theta != d->eom->theta) d->theta_stamp = d->stamp;
 }
 
 void kd_eom_at_time(kd_eom_data *d, double t, const double *u, const double *du, const double *ddu, const double *z)

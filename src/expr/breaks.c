@@ -9,6 +9,7 @@
 #include "expr/interval.h"
 #include "expr/table.h"
 
+#include <stdint.h>
 #include <string.h>
 
 // Breaks closer together than this, relative to t, are one.
@@ -175,7 +176,7 @@ unsigned long long kd_expr_branches(const kd_expr *expr, const double *work)
         const kd_instruction *o = &expr->instruction[k];
         if (!kd_op_has_branches(o->op)) continue;
         const double number = branch(o, work, work[first + k]);
-        all = all * 1000003u + (isfinite(number) && fabs(number) < 1e15 ? (unsigned long)(long)number : 7u);
+        all = all * 1000003u + (isfinite(number) && fabs(number) < 1e15 ? (uint64_t)(int64_t)number : 7u);
     }
     return all;
 }

@@ -404,6 +404,7 @@ static void number_entries(kd_builder *b, int result, kd_expr *e)
         e->nnumbers += is_number(n);
         e->nvariables += n->op == KD_OP_VARIABLE;
         e->ninstructions += !is_number(n) && n->op != KD_OP_VARIABLE;
+        e->has_curves = e->has_curves || (!is_number(n) && (n->op == KD_OP_CURVE || n->op == KD_OP_TABLE));
         e->first.nresults += n->fixed;
     }
     // numbers first, then variables, then instructions, each in the order of the nodes

@@ -122,6 +122,7 @@ struct kd_expr {
     int            *slot;        // (nvariables)
     kd_instruction *instruction; // (ninstructions)
     kd_prologue     first;
+    bool            has_curves; // among the instructions
 };
 
 // ---- building -------------------------------------------------------------------------------------------------------

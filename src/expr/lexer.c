@@ -6,6 +6,7 @@
 #include "core/text.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,7 +119,7 @@ static double value_of(char *digits, int n, int exponent)
     static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     const int           size = abs(exponent);
-    long                whole = 0;
+    int64_t             whole = 0; // 15 digits do not fit into the long of every machine
     if (n > EXACT_DIGITS || size >= (int)(sizeof power / sizeof *power)) {
         kd_text(digits + n, ROOM_FOR_EXPONENT, "e%d", exponent);
         return strtod(digits, NULL);

@@ -10,9 +10,7 @@
 
 bool kd_expr_has_curves(const kd_expr *expr)
 {
-    for (int i = 0; i < expr->ninstructions; i++)
-        if (expr->instruction[i].op == KD_OP_CURVE || expr->instruction[i].op == KD_OP_TABLE) return true;
-    return false;
+    return expr->has_curves;
 }
 
 static bool leaves(const kd_instruction *i, const double *w)

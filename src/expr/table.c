@@ -19,6 +19,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 enum { CELLS = 64 };               // of a range that are looked at one by one
@@ -231,7 +232,7 @@ kd_interval kd_table_bounds(const kd_table *table, kd_interval x, kd_interval y)
     const bool leaves =
         is_outside(ax, x.lower) || is_outside(ax, x.upper) || is_outside(ay, y.lower) || is_outside(ay, y.upper);
     if (leaves && table->outside == KD_OUTSIDE_ERROR) return (kd_interval){-INFINITY, INFINITY};
-    if ((long)(i[1] - i[0] + 1) * (j[1] - j[0] + 1) <= CELLS) return range_of_cells(table, x, y, i, j);
+    if ((int64_t)(i[1] - i[0] + 1) * (j[1] - j[0] + 1) <= CELLS) return range_of_cells(table, x, y, i, j);
     return leaves && table->outside == KD_OUTSIDE_TANGENT ? (kd_interval){-INFINITY, INFINITY} : table->all;
 }
 

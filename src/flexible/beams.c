@@ -342,7 +342,7 @@ kd_status kd_beams_make(const char *const *names, const kd_vec3 *points, int npo
     kd_arena scratch = {0};
     sums     K, mass, lift;
     int      elements, next = npoints;
-    *s = (kd_fe_structure){.spin_axis = -1};
+    *s = (kd_fe_structure){0};
     kd_text(message, size, "%s", "");
     kd_status status = check_beams(names, points, npoints, beams, nbeams, &elements, message, size);
     if (status == KD_OK) status = make_nodes(s, names, points, npoints, npoints + elements - nbeams);

@@ -13,7 +13,8 @@
 #include "flexible/reduction_parts.h"
 #include "math/dense.h"
 
-static const double TWINS = 1e-6; // of a frequency: two of them are one
+static const double ROUNDING = 1e-7; // of the highest frequency
+static const double TWINS = 1e-6;    // of a frequency: two of them are one
 
 void kd_flexible_body_release(kd_flexible_body *b)
 {
@@ -317,6 +318,14 @@ kd_status kd_flexible_body_make(const kd_reduction *r, const kd_reference *refer
         kd_text(message, size, "%d modes are wanted, the reduced structure has %d", count, there);
         status = KD_ERR_MODEL;
     }
+    // held by its reference, a structure resists every deformation; what is below is rounding of the highest
+    if (status == KD_OK && there > 0 && !(omega[0] > ROUNDING * omega[there - 1])) {
+        kd_text(message, size,
+                "%s: a deformation meets no resistance, or one below zero: the stiffness matrix has a negative "
+                "eigenvalue, or the part is a mechanism",
+                s->name);
+        status = KD_ERR_MODEL;
+    }
     if (status < 0) goto done;
     const int nq = count > 0 ? count : there;
     double   *Z = kd_cut_matrix(&scratch, r->nz, nq), *U = kd_cut_matrix(&scratch, s->n, nq);
@@ -338,7 +347,7 @@ kd_status kd_flexible_body_make(const kd_reduction *r, const kd_reference *refer
     keep_places(r, Z, U, b);
     if (!keep_residual(r, q, omega, there, b)) status = KD_ERR_MEMORY;
     if (status == KD_OK && s->nelements > 0) status = kd_flexible_body_stiffen(r, reference, Z, b);
-    if (status == KD_OK && s->spin_axis >= 0) status = kd_flexible_body_spin(r, U, b, message, size);
+    if (status == KD_OK && s->npreloads > 0) status = kd_flexible_body_preload(r, U, b, message, size);
     if (status < 0) goto done;
     // of two modes of one frequency any two combinations are modes: one alone stands for a direction that nobody chose
     if (nq < there && omega[nq] <= omega[nq - 1] * (1 + TWINS))

@@ -75,9 +75,9 @@ kd_idle kd_flexible_body_idle(const kd_flexible_body *body, int k);
 // Geometric stiffness of a body made of beams, in place: K0t, K0r, K0w, K0F (docs/methods/flexible.md)
 kd_status kd_flexible_body_stiffen(const kd_reduction *r, const kd_reference *reference, const double *Z,
                                    kd_flexible_body *body) KD_NODISCARD;
-// K0w of rotation about one axis from the matrix of another program (kd_fe_structure_spin); U (n x nq): the modes
-kd_status kd_flexible_body_spin(const kd_reduction *r, const double *U, kd_flexible_body *body, char *message,
-                                size_t size) KD_NODISCARD;
+// K0w of rotation about one axis and K0F of forces from matrices of another program (kd_fe_preload); U (n x nq): the modes
+kd_status kd_flexible_body_preload(const kd_reduction *r, const double *U, kd_flexible_body *body, char *message,
+                                   size_t size) KD_NODISCARD;
 // The body with all vectors multiplied by L, orthogonal: in a mirror, or turned. KD_ERR_MODEL: geometric stiffness is known for
 // rotation about one axis, which becomes none of the axes; KD_ERR_MEMORY
 kd_status kd_flexible_body_image(const kd_flexible_body *body, const kd_mat3 *L, kd_flexible_body *image) KD_NODISCARD;

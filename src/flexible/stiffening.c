@@ -248,34 +248,61 @@ kd_status kd_flexible_body_stiffen(const kd_reduction *r, const kd_reference *re
     return status;
 }
 
-// From the matrix of another program: rotation about one axis. The modes must not move what was held there.
-kd_status kd_flexible_body_spin(const kd_reduction *r, const double *U, kd_flexible_body *b, char *message, size_t size)
+// ---- from matrices of another program -------------------------------------------------------------------------------
+
+// The modes must not move what was held there
+static kd_status check_held(const kd_fe_structure *s, const kd_fe_preload *preload, int nq, const double *U,
+                            char *message, size_t size)
 {
-    static const char      axes[] = "xyz";
-    const kd_fe_structure *s = r->structure;
-    const int              nq = b->nq;
-    kd_arena               scratch = {0};
-    double                *KU = kd_cut_matrix(&scratch, s->n, nq), *K0 = kd_cut_matrix(&scratch, nq, nq);
-    b->K0w = kd_cut_matrix(&b->arena, nq, 6 * nq);
-    kd_status status = scratch.failed || b->arena.failed ? KD_ERR_MEMORY : KD_OK;
-    double    most = 0, held = 0;
-    for (int k = 0; status == KD_OK && k < nq; k++)
+    double most = 0, held = 0;
+    for (int k = 0; k < nq; k++)
         for (int i = 0; i < s->n; i++) {
             const double u = fabs(U[(size_t)i + (size_t)k * (size_t)s->n]);
             most = fmax(most, u);
-            if (s->spin_held[i]) held = fmax(held, u);
+            if (preload->held[i]) held = fmax(held, u);
         }
-    if (held > 1e-6 * most) {
-        kd_text(message, size,
-                "the stiffness under rotation was computed with nodes held that move here: 'reference' must be tangent "
-                "to them");
-        status = KD_ERR_MODEL;
+    if (!(held > 1e-6 * most)) return KD_OK;
+    kd_text(message, size,
+            "the stiffness under %s was computed with nodes held that move here: 'reference' must be tangent to them",
+            preload->interface ? "load" : "rotation");
+    return KD_ERR_MODEL;
+}
+
+// Where the stiffness by a load stands in the body; NULL: there is no such interface, or memory is short
+static double *place_of(const kd_fe_preload *preload, kd_flexible_body *b)
+{
+    static const char axes[] = "xyz";
+    const size_t      square = (size_t)b->nq * (size_t)b->nq;
+    int               frame = 0;
+    if (!preload->interface) {
+        if (!b->K0w) b->K0w = kd_cut_matrix(&b->arena, b->nq, 6 * b->nq);
+        b->spin_axis = axes[preload->axis];
+        return b->K0w ? b->K0w + (size_t)preload->axis * square : NULL;
     }
-    if (status == KD_OK) {
-        kd_sparse_apply(&s->spin, nq, U, KU);
-        kd_gemm_tn(nq, nq, s->n, 1, U, KU, 0, K0);
-        memcpy(b->K0w + (size_t)s->spin_axis * (size_t)nq * (size_t)nq, K0, (size_t)nq * (size_t)nq * sizeof *K0);
-        b->spin_axis = axes[s->spin_axis];
+    while (frame < b->nframes && strcmp(b->frame[frame].name, preload->interface) != 0) frame++;
+    if (frame == b->nframes) return NULL;
+    if (!b->K0F) b->K0F = kd_cut_matrix(&b->arena, b->nq, 3 * b->nframes * b->nq);
+    return b->K0F ? b->K0F + (size_t)(3 * frame + preload->axis) * square : NULL;
+}
+
+kd_status kd_flexible_body_preload(const kd_reduction *r, const double *U, kd_flexible_body *b, char *message,
+                                   size_t size)
+{
+    const kd_fe_structure *s = r->structure;
+    kd_arena               scratch = {0};
+    double                *KU = kd_cut_matrix(&scratch, s->n, b->nq);
+    kd_status              status = scratch.failed ? KD_ERR_MEMORY : KD_OK;
+    for (int i = 0; i < s->npreloads && status == KD_OK; i++) {
+        const kd_fe_preload *preload = &s->preload[i];
+        double              *K0 = place_of(preload, b);
+        status = b->arena.failed ? KD_ERR_MEMORY : check_held(s, preload, b->nq, U, message, size);
+        if (status == KD_OK && !K0) {
+            kd_text(message, size, "loaded: there is no interface '%s'", preload->interface);
+            status = KD_ERR_MODEL;
+        }
+        if (status < 0) break;
+        kd_sparse_apply(&preload->K, b->nq, U, KU);
+        kd_gemm_tn(b->nq, b->nq, s->n, 1, U, KU, 0, K0);
     }
     kd_arena_release(&scratch);
     return status;

@@ -243,7 +243,7 @@ static const char *keep_name(kd_fe_structure *s, const char *path)
 
 kd_status kd_fe_structure_read(const kd_fe_structure_files *files, kd_fe_structure *s, char *message, size_t size)
 {
-    *s = (kd_fe_structure){.spin_axis = -1, .unit_length = 1, .unit_force = 1};
+    *s = (kd_fe_structure){.unit_length = 1, .unit_force = 1};
     kd_text(message, size, "%s", "");
     if (!files->stiffness || !files->mass || !files->nodes) {
         kd_text(message, size, "files of stiffness, mass and nodes are needed");

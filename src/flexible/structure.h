@@ -23,6 +23,17 @@ typedef struct kd_beam_element {
     int     station, nstations; // its stations, side by side
 } kd_beam_element;
 
+enum { KD_FE_PRELOADS = 24 };
+
+// Stiffness that a load adds, from a second matrix of the program that had it: for unit angular velocity about an axis, or a unit force at
+// an interface along an axis
+typedef struct kd_fe_preload {
+    const char      *interface; // NULL: rotation
+    int              axis;
+    bool            *held; // (n) rows that were held when it was computed
+    kd_sparse_matrix K;
+} kd_fe_preload;
+
 typedef struct kd_fe_structure {
     const char  *name, *mass_name; // for messages: the files of stiffness and mass; NULL: not known
     int          nnodes;
@@ -44,10 +55,9 @@ typedef struct kd_fe_structure {
     // beams of which it was made; none: finite elements of another program
     int              nelements;
     kd_beam_element *element;
-    // stiffness that rotation about an axis adds, for unit angular velocity; axis -1: not known
-    int              spin_axis;
-    bool            *spin_held; // (n) rows that were held when it was computed
-    kd_sparse_matrix spin;
+    // stiffness that loads add
+    int           npreloads;
+    kd_fe_preload preload[KD_FE_PRELOADS];
     // of its files: a length in m, a force in N
     double   unit_length, unit_force;
     kd_arena arena;
@@ -81,6 +91,9 @@ kd_status kd_fe_structure_read(const kd_fe_structure_files *files, kd_fe_structu
 // taken out: the floating frame has it. dofs: of the rows of that matrix; those that are missing were held.
 kd_status kd_fe_structure_spin(kd_fe_structure *s, const char *stiffness, const char *dofs, int axis, double omega,
                                bool softened, char *message, size_t size) KD_NODISCARD;
+// The same under a force at an interface along an axis
+kd_status kd_fe_structure_pull(kd_fe_structure *s, const char *stiffness, const char *dofs, const char *interface,
+                               int axis, double force, char *message, size_t size) KD_NODISCARD;
 
 // ---- what it is -----------------------------------------------------------------------------------------------------
 

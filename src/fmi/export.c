@@ -328,7 +328,8 @@ static kd_status add_binaries(job *j)
 {
     static const struct {
         const char *file, *two, *three, *ending;
-    } OTHER[] = {{"kardan-fmu.aarch64-linux.so", "aarch64-linux", "aarch64-linux", "so"}};
+    } OTHER[] = {{"kardan-fmu.aarch64-linux.so", "aarch64-linux", "aarch64-linux", "so"},
+                 {"kardan-fmu.x86_64-windows.dll", "win64", "x86_64-windows", "dll"}};
     char       path[PATH_MAX + 40];
     const bool two = j->opt->version == 2;
     kd_status  status = find_binary(j, path, sizeof path);

@@ -180,10 +180,22 @@ static const char *missing(const kd_served *s)
     return NULL;
 }
 
+// file:///folder, with what is no letter, digit or one of -._~/ as %XX (RFC 3986)
+static void write_uri(const char *path, char *uri, size_t size)
+{
+    kd_text(uri, size, "file://");
+    for (; *path; path++) {
+        const unsigned char c = (unsigned char)*path;
+        const bool          plain =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strchr("-._~/", c);
+        kd_text_append(uri, size, plain ? "%c" : "%%%02X", c);
+    }
+}
+
 // exchange, version, then binary, token, folder of resources
 static kd_status open_it(kd_served *s, kd_guest_bytes *in, char *text)
 {
-    char    binary[4200], token[400], resources[4200], uri[4300];
+    char    binary[4200], token[400], resources[4200], uri[3 * 4200 + 10];
     uint8_t head[2];
     if (!kd_bytes_get(in, head, 2) || !get_text(in, binary, sizeof binary) || !get_text(in, token, sizeof token) ||
         !get_text(in, resources, sizeof resources))
@@ -203,7 +215,7 @@ static kd_status open_it(kd_served *s, kd_guest_bytes *in, char *text)
     }
     if (s->version == 2) {
         s->callbacks = (fmi2CallbackFunctions){hear2, calloc, free, NULL, s};
-        kd_text(uri, sizeof uri, "file://%s", resources);
+        write_uri(resources, uri, sizeof uri);
         s->instance = s->fmi2Instantiate("guest", s->exchange ? fmi2ModelExchange : fmi2CoSimulation, token, uri,
                                          &s->callbacks, fmi2False, fmi2False);
     } else {

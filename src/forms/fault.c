@@ -15,22 +15,18 @@ kd_status kd_form_fail(kd_form_fault *fault, kd_status status, const char *forma
     return status;
 }
 
-kd_eval kd_form_note(kd_form_fault *fault, const kd_acceleration *acceleration, kd_eval answer, const char *what)
+void kd_form_keep(kd_form_fault *fault, const kd_acceleration *acceleration, const char *what)
 {
-    if (answer == KD_EVAL_OK) return answer;
     const char *message;
     kd_status   status = kd_acceleration_fault(acceleration, &message);
     kd_form_fail(fault, status, "%s%s", what, message);
-    return answer;
 }
 
-kd_eval kd_form_note_data(kd_form_fault *fault, const kd_eom_data *data, kd_eval answer)
+void kd_form_keep_data(kd_form_fault *fault, const kd_eom_data *data, kd_eval answer)
 {
-    if (answer == KD_EVAL_OK) return answer;
     kd_status status = kd_eom_data_fault(data).status;
     if (status >= 0) status = answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
     kd_form_fail(fault, status, "%s", kd_eom_data_message(data));
-    return answer;
 }
 
 const char *kd_form_component(const kd_eom *eom, const char *word, kd_kind kind, int i, char *buffer, size_t size)

@@ -11,9 +11,21 @@ typedef struct kd_form_fault {
 } kd_form_fault;
 
 kd_status kd_form_fail(kd_form_fault *fault, kd_status status, const char *format, ...) KD_PRINTF(3, 4);
-// Keep what the acceleration object, the evaluation point refused; the answer itself
-kd_eval kd_form_note(kd_form_fault *fault, const kd_acceleration *acceleration, kd_eval answer, const char *what);
-kd_eval kd_form_note_data(kd_form_fault *fault, const kd_eom_data *data, kd_eval answer);
+// Keep what the acceleration object, the evaluation point refused
+void kd_form_keep(kd_form_fault *fault, const kd_acceleration *acceleration, const char *what);
+void kd_form_keep_data(kd_form_fault *fault, const kd_eom_data *data, kd_eval answer);
+// The same where something was refused; the answer itself. Asked after every evaluation
+static inline kd_eval kd_form_note(kd_form_fault *fault, const kd_acceleration *acceleration, kd_eval answer,
+                                   const char *what)
+{
+    if (answer != KD_EVAL_OK) kd_form_keep(fault, acceleration, what);
+    return answer;
+}
+static inline kd_eval kd_form_note_data(kd_form_fault *fault, const kd_eom_data *data, kd_eval answer)
+{
+    if (answer != KD_EVAL_OK) kd_form_keep_data(fault, data, answer);
+    return answer;
+}
 // "position 'x'": component i of a kind
 const char *kd_form_component(const kd_eom *eom, const char *word, kd_kind kind, int i, char *buffer, size_t size);
 

@@ -91,6 +91,7 @@ static const kd_option rows[] = {
     {KD_REAL("form.rank_tolerance", O, rank_tolerance, 1e-8, 0, 1, "SVD: singular values below this times the largest are zero"), .above = true, .below = true},
     {KD_REAL("form.baumgarte_alpha", O, baumgarte_alpha, 10, 0, DBL_MAX, "alpha of baumgarte2 and baumgarte1 [1/s]"), .unit = "1/s"},
     {KD_REAL("form.baumgarte_beta", O, baumgarte_beta, 10, 0, DBL_MAX, "beta of baumgarte1 [1/s]"), .unit = "1/s"},
+    {KD_REAL("form.stabilisation", O, stabilisation, 0, 0, DBL_MAX, "gamma of ode, x' = f - gamma F h: violations of the constraints decay at this rate (S2 Eq. 9); 0: none [1/s]"), .unit = "1/s"},
     {KD_WORD("form.derivatives", O, derivatives, KD_DERIVATIVES_ANALYTIC, DERIVATIVES, "of the Newton matrix: of the equations of motion, or differences of the residual column by column or by groups of columns (S0)")},
     {KD_SWITCH("form.estimated", O, estimated, 0, "grouped differences: pattern from difference matrices instead of the topology")},
     {KD_SWITCH("form.estimated_at_start", O, estimated_at_start, 0, "the same, at first from the matrix of the start alone (S0)")},
@@ -145,6 +146,14 @@ static kd_status check_strategy(kd_formulation form, const kd_formulation_option
     return KD_ERR_UNSUPPORTED;
 }
 
+// x' of the other forms is not found at a point off the constraints
+static kd_status check_stabilisation(kd_formulation form, const kd_formulation_options *opt, char *message, size_t size)
+{
+    if (opt->stabilisation == 0 || form == KD_ODE) return KD_OK;
+    kd_text(message, size, "the %s form has no form.stabilisation; ode has", word_of[form]);
+    return KD_ERR_UNSUPPORTED;
+}
+
 kd_status kd_formulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_formulation form,
                                 const kd_formulation_options *opt, kd_dae **dae, char *message, size_t size)
 {
@@ -169,6 +178,7 @@ kd_status kd_formulation_create(const kd_eom *eom, const kd_inputs *inputs, cons
     if (!opt) opt = &standard;
     kd_status status = check_options(opt, message, size);
     if (status >= 0) status = check_strategy(form, opt, message, size);
+    if (status >= 0) status = check_stabilisation(form, opt, message, size);
     if (status < 0) return status;
     // the form
     if (form == KD_PSF)

@@ -109,6 +109,34 @@ static kd_eval other_rates(kd_ode *self, kd_ode_point *at)
     return answer;
 }
 
+// out = Z dp, in coordinates of x, which leaves norms of quaternions alone, as a step does
+static kd_eval carry_increment(kd_ode *self, const double *dp, double *out)
+{
+    const kd_dims d = self->dims;
+    if (self->position.identity) memcpy(out, dp, (size_t)d.nv * sizeof *out);
+    if (self->position.identity) return KD_EVAL_OK;
+    kd_eval answer = kd_eom_Z(kd_acceleration_data(self->acceleration), self->normal_Z);
+    memset(out, 0, (size_t)d.np * sizeof *out);
+    for (int j = 0; j < d.nv; j++) kd_axpy(d.np, dp[j], self->normal_Z + (ptrdiff_t)j * d.np, out);
+    return answer;
+}
+
+// x' -= gamma F h(x) (S2 Eq. 9), h = (g; gI, h), F = inv(M) C' inv(C inv(M) C') on both levels: h' = -gamma h
+static kd_eval stabilise(kd_ode *self, kd_ode_point *at)
+{
+    const kd_dims d = self->dims;
+    const double  gamma = self->opt.stabilisation, *v = at->x + self->xv, *r = at->x + self->xr;
+    double       *rows = self->stable_rows, *dp = self->stable_increment, *dv = dp + d.nv, *carried = dv + d.nv;
+    kd_eval       answer = kd_acceleration_violations(self->acceleration, at->t, at->x, at->s, v, r, rows);
+    if (answer == KD_EVAL_OK)
+        answer = kd_acceleration_normal(self->acceleration, at->t, at->x, at->s, v, r, rows, dp, dv);
+    if (answer == KD_EVAL_OK) answer = carry_increment(self, dp, carried);
+    if (answer != KD_EVAL_OK) return kd_ode_note(self, answer, "stabilisation: ");
+    kd_axpy(d.np, -gamma, carried, at->xdot);
+    kd_axpy(d.nv, -gamma, dv, at->xdot + self->xv);
+    return KD_EVAL_OK;
+}
+
 kd_eval kd_ode_solve(kd_ode *self, double t, const double *x)
 {
     kd_ode_point *at = &self->last;
@@ -118,6 +146,7 @@ kd_eval kd_ode_solve(kd_ode *self, double t, const double *x)
     kd_eval answer = solve_accelerations(self, at);
     if (answer == KD_EVAL_OK) answer = other_rates(self, at);
     if (answer == KD_EVAL_OK) answer = position_rate(self, at);
+    if (answer == KD_EVAL_OK && self->stable_rows) answer = stabilise(self, at);
     if (answer != KD_EVAL_OK) return answer;
     memcpy(self->guess, at->w, (size_t)(self->nwhole - self->n) * sizeof *x);
     at->known = true;
@@ -260,12 +289,7 @@ static kd_eval ode_normal(void *impl, double t, const double *x, double t1, cons
     if (answer == KD_EVAL_OK)
         answer = kd_acceleration_normal(self->acceleration, t, x, s, x + self->xv, x + self->xr, self->normal_rows, dp,
                                         dx + self->xv);
-    // in coordinates of x: Z dp, which leaves norms of quaternions alone, as a step does
-    if (answer == KD_EVAL_OK && self->position.identity) memcpy(dx, dp, (size_t)d.nv * sizeof *dx);
-    if (answer == KD_EVAL_OK && !self->position.identity) {
-        answer = kd_eom_Z(kd_acceleration_data(self->acceleration), self->normal_Z);
-        for (int j = 0; j < d.nv; j++) kd_axpy(d.np, dp[j], self->normal_Z + (ptrdiff_t)j * d.np, dx);
-    }
+    if (answer == KD_EVAL_OK) answer = carry_increment(self, dp, dx);
     return kd_ode_note(self, answer, "projection: ");
 }
 
@@ -429,13 +453,16 @@ static void cut_arrays(kd_ode *self)
     self->rows = kd_cut_double(arena, d.nlambda + d.nmu);
     self->normal_rows = kd_cut_double(arena, 2 * (2 * d.nlambda + d.nmu));
     self->normal_increment = kd_cut_double(arena, d.nv);
+    const bool stable = self->opt.stabilisation > 0 && d.nlambda + d.nmu > 0;
+    if (stable) self->stable_rows = kd_cut_double(arena, 2 * d.nlambda + d.nmu);
+    if (stable) self->stable_increment = kd_cut_double(arena, 2 * d.nv + d.np);
     self->whole = kd_cut_double(arena, self->nwhole);
     self->next = kd_cut_double(arena, d.np);
     self->component = kd_arena_cut(arena, (size_t)self->n, sizeof *self->component);
     self->index = kd_cut_int(arena, self->n);
     self->controlled = kd_cut_bool(arena, self->n);
     kd_position_cut_norms(&self->position, arena, self->eom);
-    if (!self->position.identity && self->methods.normal) self->normal_Z = kd_cut_matrix(arena, d.np, d.nv);
+    if (!self->position.identity && (self->methods.normal || stable)) self->normal_Z = kd_cut_matrix(arena, d.np, d.nv);
     kd_ode_cut_rank(self);
 }
 
@@ -455,7 +482,9 @@ static kd_status create_parts(kd_ode *self, const kd_inputs *inputs)
     cut_arrays(self);
     if (self->arena.failed) return KD_ERR_MEMORY;
     describe_components(self);
-    bool      projects = self->methods.project && self->opt.projection == KD_PROJECT_ALWAYS;
+    bool projects = self->methods.project && self->opt.projection == KD_PROJECT_ALWAYS;
+    // factors of Newton matrices stay at the point, which nobody else may move then
+    if (!self->opt.without_matrices) self->opt.point = NULL;
     kd_status status = kd_acceleration_create(self->eom, inputs, self->state, &self->opt, &self->acceleration);
     if (status >= 0 && !self->opt.project_mass) kd_acceleration_euclidean(self->acceleration);
     if (status >= 0) kd_acceleration_share(self->acceleration);
@@ -477,6 +506,7 @@ static void set_layout(kd_ode *self)
     self->methods = ode_class;
     if (d.nq > 0) self->methods.correct = ode_correct;
     if (kd_projects(self->eom, KD_ODE, &self->opt)) self->methods.project = ode_project;
+    if (self->opt.stabilisation > 0) self->methods.stage = NULL; // stages of index 2 have no such term
     // contact coordinates belong to x_1 and to x in different ways
     if (self->methods.project && d.ns == 0) self->methods.normal = ode_normal;
 }

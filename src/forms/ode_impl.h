@@ -83,6 +83,8 @@ typedef struct kd_ode {
     double         *normal_rows;      // (2 nlambda + nmu) of the symmetric projection, and as many of the present point
     double         *normal_increment; // (nv)
     double         *normal_Z;         // (np x nv)
+    double         *stable_rows;      // (2 nlambda + nmu) violations that decay; NULL: not stabilised
+    double         *stable_increment; // (2 nv + np)
     double         *whole;            // (nwhole)
     double         *next;             // (np) position at which a half-explicit stage meets its constraints
     kd_ode_rank     rank;

@@ -360,7 +360,7 @@ static void archive_chart_pointer(kd_archive *a, kd_statespace *self, const kd_c
 
 static void archive_point(kd_archive *a, kd_statespace *self, kd_statespace_point *point)
 {
-    KD_ARCHIVE_BOOLS(a, &point->known, &point->looked_at, &point->inside);
+    KD_ARCHIVE_BOOLS(a, &point->known, &point->looked_at, &point->inside, &point->rough);
     kd_archive_real(a, &point->t);
     archive_chart_pointer(a, self, &point->chart);
     kd_archive_flags(a, point->active, (size_t)(self->dims.nlambda + self->dims.nmu));
@@ -372,14 +372,14 @@ static void statespace_archive(void *impl, kd_archive *a)
     kd_acceleration_archive(self->acceleration, a);
     kd_dense_output_archive(self->dense, a);
     kd_position_archive(&self->position, a);
-    kd_near_clear(self); // nothing of them outlives a step
-    if (self->last.rough) self->last.known = self->last.rough = false;
+    kd_near_part(self);
     kd_archive_arrays(a, &self->arena, self, sizeof *self);
     // coordinates; one of the two charts is the present one
     int present = self->chart == &self->charts[1];
     kd_archive_int(a, &present, 0, 1);
     if (a->reads) self->chart = &self->charts[present], self->previous = &self->charts[!present];
     for (int k = 0; k < 2; k++) kd_chart_archive(self, &self->charts[k], a);
+    kd_near_archive(self, a);
     const int most = self->dims.np + self->dims.nv + self->dims.nlambda + self->dims.nmu;
     kd_archive_int(a, &self->rank_p, -1, most);
     kd_archive_int(a, &self->rank_v, -1, most);
@@ -549,6 +549,7 @@ static kd_status measure_size(kd_statespace *self, const kd_inputs *inputs)
     kd_initial_options opt = kd_initial_options_default();
     kd_status          status = kd_state_create(self->eom, &near);
     if (status < 0) return status;
+    opt.point = kd_acceleration_data(self->acceleration);
     kd_state_copy(self->state, near);
     if (!is_assembled(self, opt.tolerance)) status = kd_initial_consistent(self->eom, inputs, &opt, near, NULL, 0);
     if (status < 0) kd_state_copy(self->state, near);
@@ -568,6 +569,7 @@ static kd_status create_parts(kd_statespace *self, const kd_inputs *inputs)
     if (self->arena.failed) return KD_ERR_MEMORY;
     self->chart = &self->charts[0];
     self->previous = &self->charts[1];
+    self->opt.point = NULL; // charts and matrices stay at its own
     kd_status status = kd_acceleration_create(self->eom, inputs, self->state, &self->opt, &self->acceleration);
     if (status >= 0) status = kd_dense_output_create(self->acceleration, false, &self->dense);
     if (status >= 0) status = measure_size(self, inputs);

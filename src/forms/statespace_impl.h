@@ -4,6 +4,7 @@
 
 #include <complex.h>
 
+#include "core/archive.h"
 #include "core/memory.h"
 #include "forms/fault.h"
 #include "math/linsolve.h"
@@ -207,6 +208,10 @@ void kd_chart_pick(const kd_chart_level *level, const double *from, double *to);
 // e from independent parts and rows of constraints; rind NULL: zero. rc is overwritten.
 void kd_chart_solve(kd_statespace *self, kd_chart_level *level, const double *rind, double *rc, double *e);
 const kd_chart_level *kd_chart_velocity(const kd_statespace *self, const kd_chart *chart);
+kd_chart_level       *kd_chart_velocity_level(const kd_statespace *self, kd_chart *chart); // the same, to be renewed
+int kd_chart_order(const kd_statespace *self, const kd_chart_level *level); // of the matrix that is factored
+
+// statespace_dependent.c
 // Largest position, largest increment or velocity, in natural units
 double kd_statespace_reach(const kd_statespace *self, const double *p);
 double kd_statespace_move(const kd_statespace *self, const double *e);
@@ -227,7 +232,9 @@ kd_eval kd_chart_velocities(kd_statespace *self, kd_chart *chart, double t, cons
 // statespace_near.c
 void kd_near_cut(kd_statespace *self);
 void kd_near_forget(kd_statespace *self);
-void kd_near_clear(kd_statespace *self); // and what the points share with the charts
+void kd_near_part(
+    kd_statespace *self); // from the arrays that levels share with charts; kd_near_archive joins them again
+void kd_near_archive(kd_statespace *self, kd_archive *a);
 // The point of the same time, NULL: none; the level with the matrix that is nearest in time
 kd_near_point  *kd_near_find(kd_statespace *self, const kd_chart *chart, double t);
 kd_chart_level *kd_near_level(kd_statespace *self, kd_chart *chart, double t);

@@ -3,7 +3,7 @@
 // A step solves the constraints at the same few times again and again, at positions that move less and less. Newton's
 // method for the dependent positions starts there from the last solution of that time, with its factors, and needs two
 // increments. Dependent velocities follow from the matrix of their own position at once: their equations are linear.
-// Nothing of it lives longer than the step, or than a Newton matrix.
+// Nothing of it lives longer than the step, or than a Newton matrix; the first one of a step stands there before it begins, so that they are saved.
 //
 // While an integrator iterates (kd_dae.slack), the dependent positions are carried along as if they were unknowns of its
 // own: from the point of the same time p <- p + e, [S; C] e = (y - S p, -g), where g was found at p when that was asked
@@ -44,13 +44,47 @@ void kd_near_forget(kd_statespace *self)
     self->near.count = 0;
 }
 
-void kd_near_clear(kd_statespace *self)
+// ---- saved ----------------------------------------------------------------------------------------------------------
+
+// Levels without what they share with their chart: arrays are saved once, with their owner
+void kd_near_part(kd_statespace *self)
 {
-    kd_near_forget(self);
     for (int k = 0; k < KD_NEAR_POINTS; k++) {
         kd_chart_level *level = &self->near.point[k].level;
         *level = (kd_chart_level){.C = level->C, .LU = level->LU, .pivot = level->pivot};
     }
+}
+
+// That of the chart, with C, LU and pivots of its own
+static void share_level(const kd_chart_level *of, kd_chart_level *level)
+{
+    double *C = level->C, *LU = level->LU;
+    int    *pivot = level->pivot;
+    *level = *of;
+    level->C = C;
+    level->LU = LU;
+    level->pivot = pivot;
+    level->sparse = NULL;
+}
+
+// Behind arrays and charts: which points there are, and their levels as they were
+void kd_near_archive(kd_statespace *self, kd_archive *a)
+{
+    kd_archive_int(a, &self->near.count, 0, self->near.in_use ? KD_NEAR_POINTS : 0);
+    kd_archive_int(a, &self->near.newest, 0, KD_NEAR_POINTS - 1);
+    for (int k = 0; k < self->near.count && kd_archive_good(a); k++) {
+        kd_near_point *point = &self->near.point[k];
+        int            which = point->chart == &self->charts[1];
+        kd_archive_real(a, &point->t);
+        kd_archive_int(a, &which, 0, 1);
+        kd_archive_pivots(a, point->level.pivot, self->dims.nlambda);
+        point->chart = &self->charts[which];
+        const kd_chart_level *of = &self->charts[which].p;
+        if (!of->reduced || of->rank == 0 || of->rank > self->dims.nlambda)
+            kd_archive_fail(a, KD_ERR_SAVED, "a point of the step has no coordinates");
+        share_level(of, &point->level);
+    }
+    if (!kd_archive_good(a)) kd_near_forget(self);
 }
 
 kd_near_point *kd_near_find(kd_statespace *self, const kd_chart *chart, double t)
@@ -99,12 +133,7 @@ static bool factor_here(kd_statespace *self, const kd_chart_level *of, kd_chart_
 {
     const int nv = self->dims.nv, nlambda = self->dims.nlambda, rank = of->rank;
     double   *C = level->C, *LU = level->LU;
-    int      *pivot = level->pivot;
-    *level = *of;
-    level->C = C;
-    level->LU = LU;
-    level->pivot = pivot;
-    level->sparse = NULL;
+    share_level(of, level);
     for (int j = 0; j < nv; j++)
         for (int i = 0; i < rank; i++)
             C[i + (ptrdiff_t)j * rank] = self->near.GZ[of->rows[i] + (ptrdiff_t)j * nlambda] * of->row[i];
@@ -113,7 +142,7 @@ static bool factor_here(kd_statespace *self, const kd_chart_level *of, kd_chart_
         const double *column = C + (ptrdiff_t)dependent * rank, unit = self->unit_v[dependent];
         for (int i = 0; i < rank; i++) LU[i + (ptrdiff_t)j * rank] = column[i] * unit;
     }
-    return kd_lu_factor(rank, LU, pivot) == 0;
+    return kd_lu_factor(rank, LU, level->pivot) == 0;
 }
 
 kd_eval kd_near_place(kd_statespace *self, kd_chart *chart, double t, const double *p, kd_near_point **point)

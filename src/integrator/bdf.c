@@ -65,6 +65,7 @@ static void cut_arrays(kd_bdf *b)
                          &b->index_weight, &b->share,         &b->x_old, &b->slope_old, &b->slope, &b->speed};
     for (size_t k = 0; k < sizeof vector / sizeof *vector; k++) *vector[k] = kd_cut_double(a, b->n);
     kd_bdf_history_cut(&b->past, a, b->n);
+    b->base.x = b->past.D[0]; // before a start as well: a saved run may be restored here
     // the corrector has rules and weights of its own: they are looked up once, the weights are shared
     const kd_corrector_options rules = {.max_newton = b->base.opt.bdf.max_newton,
                                         .stop = b->base.opt.bdf.newton_stop > 0 ? b->base.opt.bdf.newton_stop

@@ -84,12 +84,14 @@ static kd_status onto_constraints(kd_sdirk *s, double *shrink)
     const double        t = self->base.t, t1 = self->to_end ? self->t_end : t + self->h;
     double             *end = self->Xdot, *d = self->dx;
     for (int turn = 0; turn < MOST_TURNS; turn++) {
+        // the stage x + Z and the end x + 2 Z; d takes away at the stage what is violated at the end
         for (int k = 0; k < self->n; k++) {
             self->X[k] = self->base.x[k] + s->Z[0][k];
             end[k] = self->base.x[k] + 2 * s->Z[0][k];
         }
         kd_eval answer = f->normal(self->dae->impl, t + self->h / 2, self->X, t1, end, d);
         if (answer != KD_EVAL_OK) return kd_one_step_eval_cause(self, answer);
+        // Z moves with d
         double change = 0;
         for (int k = 0; k < self->n; k++) {
             const double size = kd_attempt_unit(self->dae, k) + fabs(self->base.x[k]);
@@ -99,6 +101,7 @@ static kd_status onto_constraints(kd_sdirk *s, double *shrink)
         }
         if (change <= NORMAL_STOP) return KD_OK;
         if (!isfinite(change)) break;
+        // the stage once more, from where it is
         s->goes_on = true;
         const kd_status status = kd_sdirk_solve(s, shrink);
         s->goes_on = false;

@@ -3,7 +3,7 @@
 // The work space of OpenBLAS is handed out by blas_memory_alloc, which its own functions call through the dynamic linker. A function
 // of that name stands here before it and lets in one thread at a time; pieces are given back by a single store. So products of
 // several threads go side by side. Where OpenBLAS was loaded before this library by somebody else (numpy), its calls are bound
-// already and pass by: then each call of ours is made alone. Which of both holds is tried once.
+// already and pass by. So calls are made alone until one has come by here, which small ones never do.
 #define _GNU_SOURCE // RTLD_NEXT, RTLD_DEFAULT
 #include "math/blas.h"
 
@@ -16,7 +16,7 @@
 static pthread_once_t  once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t call_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t search_lock = PTHREAD_MUTEX_INITIALIZER;
-static kd_blas_guard   guard;
+static atomic_int      guard; // kd_blas_guard
 
 // ---- work space of OpenBLAS -----------------------------------------------------------------------------------------
 
@@ -58,33 +58,31 @@ static bool is_serial(void)
     return parallel() == 0;
 }
 
-// Does a product that needs work space come by here? 512 numbers are too many for OpenBLAS to take them from the stack.
-static void try_guard(void)
+static void begin_guard(void)
 {
-    enum { ROWS = 512 };
-    double A[ROWS], y[ROWS] = {0}, x = 1;
-    for (int i = 0; i < ROWS; i++) A[i] = i;
-    guard = KD_BLAS_SAFE;
-    if (!is_serial()) return;
-    atomic_store(&came_by, false);
-    cblas_dgemv(CblasColMajor, CblasNoTrans, ROWS, 1, 1, A, ROWS, &x, 1, 1, y, 1);
-    guard = atomic_load(&came_by) ? KD_BLAS_SPACE : KD_BLAS_ALONE;
+    atomic_store(&guard, is_serial() ? KD_BLAS_ALONE : KD_BLAS_SAFE);
 }
 
 kd_blas_guard kd_blas_guard_now(void)
 {
-    (void)pthread_once(&once, try_guard);
-    return guard;
+    (void)pthread_once(&once, begin_guard);
+    return (kd_blas_guard)atomic_load(&guard);
 }
 
+// Who waited for the lock while another call came by needs it no more.
 void kd_blas_enter(void)
 {
-    if (kd_blas_guard_now() == KD_BLAS_ALONE) (void)pthread_mutex_lock(&call_lock);
+    if (kd_blas_guard_now() != KD_BLAS_ALONE) return;
+    (void)pthread_mutex_lock(&call_lock);
+    if (kd_blas_guard_now() != KD_BLAS_ALONE) (void)pthread_mutex_unlock(&call_lock);
 }
 
+// Only who holds the lock changes the guard: here, ALONE means that it is held by this thread.
 int kd_blas_leave(int answer)
 {
-    if (guard == KD_BLAS_ALONE) (void)pthread_mutex_unlock(&call_lock);
+    if (atomic_load(&guard) != KD_BLAS_ALONE) return answer;
+    if (atomic_load(&came_by)) atomic_store(&guard, KD_BLAS_SPACE);
+    (void)pthread_mutex_unlock(&call_lock);
     return answer;
 }
 

@@ -26,7 +26,7 @@ int  kd_blas_leave(int answer); // gives `answer` back
 typedef enum kd_blas_guard {
     KD_BLAS_SAFE,  // by itself: another BLAS, or OpenBLAS with threads
     KD_BLAS_SPACE, // a lock before the work space
-    KD_BLAS_ALONE  // a lock around each call: the work space is out of reach
+    KD_BLAS_ALONE  // a lock around each call: nobody has asked for work space here yet, or it is out of reach
 } kd_blas_guard;
 
 kd_blas_guard kd_blas_guard_now(void);

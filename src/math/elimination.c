@@ -7,6 +7,9 @@
 // of w pivots and b unknowns of its border, eliminated later. Its first w columns are eliminated in place, and what is
 // left of the border is added to the front above (Duff, Erisman, Reid: Direct Methods for Sparse Matrices, ch. 12).
 // Rows are padded with zeros, so that the inner loop always takes whole vectors. A right-hand side is one column more.
+//
+// Four fronts of the same shape that do not wait for each other (the corners of a car) are eliminated side by side, one
+// in each number of a vector. Unknowns that most others see (the car body) are left to the end where that makes such parts.
 #include "math/elimination.h"
 
 #include <float.h>
@@ -24,19 +27,21 @@
 #define SMALL_FRONT 12 // fronts up to this order are joined whatever zeros that costs
 #define ADDITIONS 3    // operations of the inner loop that one addition to a border is worth
 #define ZEROS 0.2      // larger ones only for at most this part of zeros
+#define WIDEST 24      // order up to which fronts of the same shape are eliminated side by side: 19 kB
 
 typedef kd_front front;
 
 struct kd_elimination {
-    int                    n, nfronts;
+    int                    n, nfronts, nbatches;
     int                   *unknown; // (n) in the order of elimination
     int                   *side;    // (n) by place: where its right-hand side lives in values
     front                 *fronts;  // from the leaves to the root
+    kd_batch              *batches; // of fronts, from the leaves to the root
     kd_elimination_kernels kernel;
     size_t                 nvalues;
     double                *values, *inverse; // of all fronts; (n) reciprocals of the pivots
     double                *most;             // (n) a pivot whose reciprocal is not below this has vanished
-    double                *x, *work;         // (n) the solution in the order of elimination; (n, padded) of one front
+    double                *x, *work;         // (n) the solution in the order of elimination; of one batch
     kd_arena               arena;
     int                    entries;
     long                   factor_operations, solve_operations;
@@ -57,6 +62,7 @@ typedef struct planner {
     double        *A;         // (n x n) what is left of K, row-major
     unsigned char *linked;    // (n x n) its pattern: entries of K, or fill
     bool          *gone;      // (n)
+    bool          *late;      // (n) left to the end
     double        *full;      // (n) size of a pivot at its best
     int           *degree;    // (n)
     int           *waits_for; // (n) by block: the last question whose row was found to wait for it
@@ -71,6 +77,7 @@ static bool planner_cut(planner *p, int n, const int *block)
     p->A = kd_cut_matrix(&p->arena, n, n);
     p->linked = kd_arena_cut(&p->arena, (size_t)n * (size_t)n, 1);
     p->gone = kd_cut_bool(&p->arena, n);
+    p->late = kd_cut_bool(&p->arena, n);
     p->full = kd_cut_double(&p->arena, n);
     p->degree = kd_cut_int(&p->arena, n);
     p->waits_for = kd_cut_int(&p->arena, n);
@@ -109,6 +116,41 @@ static void planner_fill(planner *p, const kd_entries *e)
                 p->full[i] += fabs(p->A[at(p, i, j)] * p->A[at(p, j, i)]) / p->full[j];
 }
 
+// Parts that hang together without the unknowns that are late, of the same size as part i; root (n), size (n): of each part
+static int equal_parts(const planner *p, const int *root, const int *size, int i)
+{
+    int count = 0;
+    for (int j = 0; j < p->n; j++) count += !p->late[j] && root[j] == j && size[j] == size[i];
+    return count;
+}
+
+static int part_of(int *root, int i)
+{
+    while (root[i] != i) i = root[i] = root[root[i]];
+    return i;
+}
+
+// Unknowns that at least half of all others see go last if the rest falls into parts of the same size, for a vector
+static void find_late(planner *p, int *root, int *size)
+{
+    bool side_by_side = false;
+    for (int i = 0; i < p->n; i++) {
+        p->late[i] = 2 * p->degree[i] >= p->n;
+        root[i] = i;
+        size[i] = 0;
+    }
+    // parts and their sizes
+    for (int i = 0; i < p->n; i++)
+        for (int j = 0; j < i && !p->late[i]; j++)
+            if (p->linked[at(p, i, j)] && !p->late[j]) root[part_of(root, i)] = part_of(root, j);
+    for (int i = 0; i < p->n; i++) size[root[i] = part_of(root, i)]++;
+    // as many of one size as a vector has numbers
+    for (int i = 0; i < p->n; i++)
+        side_by_side = side_by_side || (!p->late[i] && root[i] == i && size[i] > 1 &&
+                                        equal_parts(p, root, size, i) >= KD_ELIMINATION_LANES);
+    for (int i = 0; i < p->n; i++) p->late[i] = p->late[i] && side_by_side;
+}
+
 static bool is_sound(const planner *p, int i, double part)
 {
     double pivot = fabs(p->A[at(p, i, i)]);
@@ -131,15 +173,20 @@ static bool is_ripe(planner *p, int i)
     return !waiting;
 }
 
+static bool is_before(const planner *p, int i, int j)
+{
+    return p->late[i] == p->late[j] ? p->degree[i] <= p->degree[j] : p->late[j];
+}
+
 // Least degree of those that may go, the last of equals (bodies are numbered from the root of a tree to its tips); if
-// none may, the soundest of all.
+// none may, the soundest of all. Those that are late after all others.
 static int next_pivot(planner *p)
 {
     int best = -1, rescue = -1;
     for (int i = 0; i < p->n; i++) {
         if (p->gone[i]) continue;
         bool ripe = p->block[i] >= 0 || is_ripe(p, i);
-        if (ripe && is_sound(p, i, SOUND) && (best < 0 || p->degree[i] <= p->degree[best])) best = i;
+        if (ripe && is_sound(p, i, SOUND) && (best < 0 || is_before(p, i, best))) best = i;
         if (is_sound(p, i, 0.0) &&
             (rescue < 0 || fabs(p->A[at(p, i, i)]) * p->full[rescue] > fabs(p->A[at(p, rescue, rescue)]) * p->full[i]))
             rescue = i;
@@ -279,16 +326,23 @@ static bool pays_together(const tree *t, const front *f, const front *next)
     return more <= ADDITIONS * border * border;
 }
 
+// A front has unknowns that are late, or others
+static bool is_border_of_late(const planner *p, const int *unknown, int k)
+{
+    return p->late[unknown[k]] != p->late[unknown[k - 1]];
+}
+
 // Along the order: pivots that may join, then fronts that are eliminated together
-static void find_fronts(kd_elimination *s, const tree *t)
+static void find_fronts(kd_elimination *s, const planner *p, const tree *t)
 {
     for (int k = 0; k < s->n;) {
         front *f = &s->fronts[s->nfronts++];
         f->first = k++;
-        while (k < s->n && may_join(t, f->first, k)) k++;
+        while (k < s->n && !is_border_of_late(p, s->unknown, k) && may_join(t, f->first, k)) k++;
         f->pivots = k - f->first;
         f->order = f->pivots + t->count[k - 1];
-        for (; s->nfronts > 1 && pays_together(t, f - 1, f); f--, s->nfronts--) {
+        for (; s->nfronts > 1 && !is_border_of_late(p, s->unknown, f->first) && pays_together(t, f - 1, f);
+             f--, s->nfronts--) {
             f[-1].pivots += f->pivots;
             f[-1].order = f[-1].pivots + f->order - f->pivots;
         }
@@ -299,13 +353,9 @@ static bool cut_fronts(kd_elimination *s, const planner *p, const tree *t)
 {
     s->fronts = kd_arena_cut(&s->arena, (size_t)s->n, sizeof *s->fronts);
     if (s->arena.failed) return false;
-    find_fronts(s, t);
+    find_fronts(s, p, t);
     for (front *f = s->fronts; f < s->fronts + s->nfronts; f++) {
-        // rows padded to whole vectors, one column for the right-hand side
         int border = f->order - f->pivots;
-        f->ld = (f->order + 1 + 2 * (KD_ELIMINATION_LANES - 1)) / KD_ELIMINATION_LANES * KD_ELIMINATION_LANES;
-        f->row = (int)s->nvalues;
-        s->nvalues += (size_t)f->order * (size_t)f->ld;
         f->place = kd_cut_int(&s->arena, f->order);
         f->target = kd_arena_cut(&s->arena, (size_t)border * (size_t)(border + 1), sizeof *f->target);
         if (s->arena.failed) return false;
@@ -318,8 +368,73 @@ static bool cut_fronts(kd_elimination *s, const planner *p, const tree *t)
         }
         s->factor_operations += (long)border * border;
     }
+    return true;
+}
+
+// Each border goes to the first front above that eliminates one of its unknowns; height: fronts below, at most
+static void find_above(kd_elimination *s, int *height)
+{
+    for (int k = 0; k < s->nfronts; k++) height[k] = 0;
+    for (int k = 0; k < s->nfronts; k++) {
+        front *f = &s->fronts[k];
+        f->above = -1;
+        if (f->order == f->pivots) continue;
+        for (f->above = k; f->place[f->pivots] >= s->fronts[f->above].first + s->fronts[f->above].pivots;) f->above++;
+        if (height[f->above] <= height[k]) height[f->above] = height[k] + 1;
+    }
+}
+
+// ---- batches --------------------------------------------------------------------------------------------------------
+// Fronts of one height do not wait for each other: front k and those of its shape behind it, -1 in height when taken
+static void gather_batch(kd_elimination *s, int k, int *height)
+{
+    kd_batch *b = &s->batches[s->nbatches++];
+    int       found[KD_ELIMINATION_LANES] = {k}, count = 1;
+    for (int i = k + 1; i < s->nfronts && count < KD_ELIMINATION_LANES; i++)
+        if (height[i] == height[k] && s->fronts[i].pivots == s->fronts[k].pivots &&
+            s->fronts[i].order == s->fronts[k].order && s->fronts[k].order <= WIDEST)
+            found[count++] = i;
+    if (count < KD_ELIMINATION_LANES) count = 1;
+    for (int i = 0; i < count; i++) {
+        b->front[i] = &s->fronts[found[i]];
+        height[found[i]] = -1;
+    }
+}
+
+// Where the numbers of a batch live: one front with rows padded to whole vectors, or vectors
+static void place_batch(kd_elimination *s, const kd_batch *b)
+{
+    const bool   one = !b->front[1];
+    const int    order = b->front[0]->order, padding = one ? 2 * (KD_ELIMINATION_LANES - 1) : 0;
+    const int    ld = one ? (order + 1 + padding) / KD_ELIMINATION_LANES * KD_ELIMINATION_LANES : order + 1;
+    const size_t size = (size_t)order * (size_t)ld;
+    for (int i = 0; i < KD_ELIMINATION_LANES && b->front[i]; i++) {
+        front *f = &s->fronts[b->front[i] - s->fronts];
+        f->ld = ld;
+        f->stride = one ? 1 : KD_ELIMINATION_LANES;
+        f->start = (int)s->nvalues + i;
+    }
+    s->nvalues += one ? size : KD_ELIMINATION_LANES * size;
+}
+
+static bool cut_batches(kd_elimination *s, int *height)
+{
+    int highest = 0;
+    s->batches = kd_arena_cut(&s->arena, (size_t)s->nfronts, sizeof *s->batches);
+    if (s->arena.failed) return false;
+    // from the leaves to the root
+    for (int k = 0; k < s->nfronts; k++) highest = height[k] > highest ? height[k] : highest;
+    for (int h = 0; h <= highest; h++)
+        for (int k = 0; k < s->nfronts; k++)
+            if (height[k] == h) gather_batch(s, k, height);
+    for (int k = 0; k < s->nbatches; k++) place_batch(s, &s->batches[k]);
     s->values = kd_cut_numbers(&s->arena, s->nvalues);
     return !s->arena.failed;
+}
+
+static int entry_of(const front *f, int i, int j)
+{
+    return f->start + (i * f->ld + j) * f->stride;
 }
 
 // Position of a place in a front; it is there.
@@ -330,23 +445,29 @@ static int find_place(const front *f, int place)
     return i;
 }
 
-// Each border goes to the first front above that eliminates one of its unknowns
+// Where each number of the border is added in the front above
 static void link_fronts(kd_elimination *s)
 {
-    for (int k = 0, f_above = 0; k < s->nfronts; k++) {
-        front *f = &s->fronts[k];
-        int    border = f->order - f->pivots;
-        f->above = -1;
-        if (border == 0) continue;
-        for (f_above = k; f->place[f->pivots] >= s->fronts[f_above].first + s->fronts[f_above].pivots;) f_above++;
-        const front *g = &s->fronts[f->above = f_above];
+    for (front *f = s->fronts; f < s->fronts + s->nfronts; f++) {
+        const front *g = f->above < 0 ? NULL : &s->fronts[f->above];
         int         *target = f->target;
-        for (int i = f->pivots; i < f->order; i++) {
-            int row = g->row + find_place(g, f->place[i]) * g->ld;
-            for (int j = f->pivots; j < f->order; j++) *target++ = row + find_place(g, f->place[j]);
-            *target++ = row + g->order; // right-hand side
+        for (int i = f->pivots; i < f->order && g; i++) {
+            int row = find_place(g, f->place[i]);
+            for (int j = f->pivots; j < f->order; j++) *target++ = entry_of(g, row, find_place(g, f->place[j]));
+            *target++ = entry_of(g, row, g->order); // right-hand side
         }
     }
+}
+
+// Do the borders of all fronts of a batch go to the same places?
+static bool share_targets(const kd_batch *b)
+{
+    const int border = b->front[0]->order - b->front[0]->pivots;
+    for (int i = 1; i < KD_ELIMINATION_LANES; i++)
+        if (!b->front[i] || memcmp(b->front[i]->target, b->front[0]->target,
+                                   (size_t)border * (size_t)(border + 1) * sizeof *b->front[0]->target) != 0)
+            return false;
+    return true;
 }
 
 // An entry of K lives in the front that eliminates the first of its two unknowns
@@ -362,7 +483,7 @@ static bool set_slots(kd_elimination *s, const kd_entries *e, int *slot)
     for (int k = 0; ok && k < e->count; k++) {
         int          i = place[e->row[k]], j = place[e->column[k]];
         const front *f = &s->fronts[home[i < j ? i : j]];
-        slot[k] = f->row + find_place(f, i) * f->ld + find_place(f, j);
+        slot[k] = entry_of(f, find_place(f, i), find_place(f, j));
         s->entries += !seen[slot[k]];
         seen[slot[k]] = true;
     }
@@ -373,7 +494,7 @@ static bool set_slots(kd_elimination *s, const kd_entries *e, int *slot)
 static void set_sides(kd_elimination *s)
 {
     for (const front *f = s->fronts; f < s->fronts + s->nfronts; f++)
-        for (int i = 0; i < f->pivots; i++) s->side[f->first + i] = f->row + i * f->ld + f->order;
+        for (int i = 0; i < f->pivots; i++) s->side[f->first + i] = entry_of(f, i, f->order);
 }
 
 static bool build_fronts(kd_elimination *s, planner *p, int *copy)
@@ -391,7 +512,10 @@ static bool build_fronts(kd_elimination *s, planner *p, int *copy)
     find_parents(p, s->unknown, &t);
     // fronts along it
     if (!cut_fronts(s, p, &t)) return false;
+    find_above(s, t.order);
+    if (!cut_batches(s, t.order)) return false;
     link_fronts(s);
+    for (int k = 0; k < s->nbatches; k++) s->batches[k].together = share_targets(&s->batches[k]);
     set_sides(s);
     return true;
 }
@@ -404,6 +528,7 @@ static kd_status plan_elimination(kd_elimination *s, const int *block, const kd_
     if (!planner_cut(&p, s->n, block)) goto done;
     // order of the pivots from the numbers, then the fronts
     planner_fill(&p, entries);
+    find_late(&p, s->unknown, neighbour);
     *bad = plan_order(&p, s->unknown, s->most, neighbour);
     if (*bad >= 0)
         status = KD_ERR_DECOMPOSITION;
@@ -429,7 +554,7 @@ kd_status kd_elimination_create(int n, const int *block, const kd_entries *entri
     s->inverse = kd_cut_double(&s->arena, n);
     s->most = kd_cut_double(&s->arena, n);
     s->x = kd_cut_double(&s->arena, n);
-    s->work = kd_cut_double(&s->arena, n + 2 * KD_ELIMINATION_LANES);
+    s->work = kd_cut_double(&s->arena, n + 2 * KD_ELIMINATION_LANES + WIDEST * KD_ELIMINATION_LANES);
     if (!s->arena.failed) status = plan_elimination(s, block, entries, slot, bad);
     if (status == KD_OK)
         *self = s;
@@ -452,20 +577,31 @@ double *kd_elimination_clear(kd_elimination *self)
     return self->values;
 }
 
+// Fronts side by side whose borders go to the same places: their sum
+static void give_together(const front *f, double *values)
+{
+    const int *target = f->target;
+    for (int i = f->pivots; i < f->order; i++)
+        for (int j = f->pivots; j <= f->order; j++) {
+            const double *x = values + entry_of(f, i, j);
+            values[*target++] += (x[0] + x[1]) + (x[2] + x[3]);
+        }
+}
+
 // What is left of the border, with its right-hand side, is added to the front above
 static void give_border(const front *f, double *values)
 {
     const int *target = f->target;
     for (int i = f->pivots; i < f->order; i++) {
-        const double *row = values + f->row + i * f->ld;
-        for (int j = f->pivots; j <= f->order; j++) values[*target++] += row[j];
+        const double *row = values + entry_of(f, i, 0);
+        for (int j = f->pivots; j <= f->order; j++) values[*target++] += row[j * f->stride];
     }
 }
 
 static void solve_upper(const kd_elimination *s, double *b)
 {
-    for (const front *f = s->fronts + s->nfronts; f-- > s->fronts;)
-        s->kernel.upper(f, s->values + f->row, s->inverse + f->first, s->x, s->work);
+    for (const kd_batch *batch = s->batches + s->nbatches; batch-- > s->batches;)
+        s->kernel.upper(batch, s->values, s->inverse, s->x, s->work);
     for (int i = 0; i < s->n; i++) b[s->unknown[i]] = s->x[i];
 }
 
@@ -481,9 +617,11 @@ int kd_elimination_factor(kd_elimination *self, double *b)
     // b as one column more
     for (int i = 0; b && i < self->n; i++) self->values[self->side[i]] = b[self->unknown[i]];
     // from the leaves to the root: L U of each front, its border to the one above
-    for (const front *f = self->fronts; f < self->fronts + self->nfronts; f++) {
-        self->kernel.eliminate(f, self->values + f->row, self->inverse + f->first);
-        give_border(f, self->values);
+    for (const kd_batch *batch = self->batches; batch < self->batches + self->nbatches; batch++) {
+        self->kernel.eliminate(batch, self->values, self->inverse);
+        if (batch->together) give_together(batch->front[0], self->values);
+        for (int i = 0; !batch->together && i < KD_ELIMINATION_LANES && batch->front[i]; i++)
+            give_border(batch->front[i], self->values);
     }
     // x = U \ (L \ b)
     if (b) {
@@ -497,8 +635,8 @@ void kd_elimination_solve(const kd_elimination *self, double *b)
 {
     // x = U \ (L \ b) with the kept factors
     for (int i = 0; i < self->n; i++) self->x[i] = b[self->unknown[i]];
-    for (const front *f = self->fronts; f < self->fronts + self->nfronts; f++)
-        self->kernel.lower(f, self->values + f->row, self->x, self->work);
+    for (const kd_batch *batch = self->batches; batch < self->batches + self->nbatches; batch++)
+        self->kernel.lower(batch, self->values, self->x, self->work);
     solve_upper(self, b);
 }
 
@@ -507,11 +645,12 @@ size_t kd_elimination_numbers(const kd_elimination *self)
     return self->nvalues + (size_t)self->n;
 }
 
-// Front by front: pieces of some hundred numbers go through vector registers, all at once through the processor's string moves
+// In pieces of some hundred numbers, which go through vector registers; all at once would take the processor's string moves
 static void copy_factors(const kd_elimination *s, const double *from, double *to)
 {
-    for (const front *f = s->fronts; f < s->fronts + s->nfronts; f++)
-        memcpy(to + f->row, from + f->row, (size_t)f->order * (size_t)f->ld * sizeof *to);
+    enum { PIECE = 224 };
+    for (size_t k = 0; k < s->nvalues; k += PIECE)
+        memcpy(to + k, from + k, (s->nvalues - k < PIECE ? s->nvalues - k : PIECE) * sizeof *to);
 }
 
 void kd_elimination_keep(const kd_elimination *self, double *factors)
@@ -528,15 +667,17 @@ void kd_elimination_put_back(kd_elimination *self, const double *factors)
 
 kd_elimination_size kd_elimination_size_of(const kd_elimination *self)
 {
-    int places = 0;
+    int places = 0, side_by_side = 0;
     for (int k = 0; k < self->nfronts; k++) {
         const front *f = &self->fronts[k];
+        side_by_side += f->stride > 1;
         places += f->order * f->order - (f->order - f->pivots) * (f->order - f->pivots);
     }
     return (kd_elimination_size){.entries = self->entries,
                                  .fill = places - self->entries,
                                  .factor = self->factor_operations,
-                                 .solve = self->solve_operations};
+                                 .solve = self->solve_operations,
+                                 .side_by_side = side_by_side};
 }
 
 void kd_elimination_archive(kd_elimination *self, kd_archive *a)

@@ -45,6 +45,7 @@ void kd_elimination_archive(kd_elimination *self, kd_archive *a);
 typedef struct kd_elimination_size {
     int  entries, fill; // distinct places of K, places of the factors beyond them
     long factor, solve; // multiplications and additions
+    int  side_by_side;  // fronts that share vectors with three others of their shape
 } kd_elimination_size;
 kd_elimination_size kd_elimination_size_of(const kd_elimination *self);
 

@@ -3,21 +3,31 @@
 #ifndef KD_MATH_ELIMINATION_KERNELS_H
 #define KD_MATH_ELIMINATION_KERNELS_H
 
+#include <stdbool.h>
+
 #define KD_ELIMINATION_LANES 4 // numbers per vector
 
 typedef struct kd_front {
-    int  first, pivots, order; // places first .. first + pivots - 1; order = pivots + border
-    int  above;                // front that takes the border; -1: none
-    int  row, ld;              // numbers between rows: a right-hand side behind the last column, then padding
-    int *place;                // (order) places of its unknowns
-    int *target;               // (border x (border + 1)) where the border's numbers go in the front above
+    int first, pivots, order; // places first .. first + pivots - 1; order = pivots + border
+    int above;                // front that takes the border; -1: none
+    int start, ld,
+        stride;  // number (i, j) lives at start + (i ld + j) stride; the right-hand side behind the last column
+    int *place;  // (order) places of its unknowns
+    int *target; // (border x (border + 1)) where the border's numbers go in the front above
 } kd_front;
 
-// The loops over numbers, in variants for processors.
+// Fronts that are eliminated together: one, whose rows are padded to whole vectors, or as many of the same shape as a
+// vector has numbers, none of which waits for another: their numbers at (i, j) are one vector (stride KD_ELIMINATION_LANES).
+typedef struct kd_batch {
+    const kd_front *front[KD_ELIMINATION_LANES]; // [1] NULL: one
+    bool            together;                    // their borders go to the same places
+} kd_batch;
+
+// The loops over numbers, in variants for processors. values: of all fronts; inverse, x: of all places.
 typedef struct kd_elimination_kernels {
-    void (*eliminate)(const kd_front *f, double *restrict F, double *restrict inverse);
-    void (*lower)(const kd_front *f, const double *restrict F, double *restrict x, double *restrict work);
-    void (*upper)(const kd_front *f, const double *restrict F, const double *restrict inverse, double *restrict x,
+    void (*eliminate)(const kd_batch *b, double *restrict values, double *restrict inverse);
+    void (*lower)(const kd_batch *b, const double *restrict values, double *restrict x, double *restrict work);
+    void (*upper)(const kd_batch *b, const double *restrict values, const double *restrict inverse, double *restrict x,
                   double *restrict work);
 } kd_elimination_kernels;
 
@@ -30,10 +40,13 @@ typedef double lanes __attribute__((vector_size(8 * KD_ELIMINATION_LANES), align
 // macros, because functions that return vectors have another calling convention on every processor
 #define LOAD(x) (*(const lanes *)(x))
 #define ALL(x) ((lanes){x, x, x, x})
+#define EACH(b, value) ((lanes){value((b)->front[0]), value((b)->front[1]), value((b)->front[2]), value((b)->front[3])})
+
+// ---- one front ------------------------------------------------------------------------------------------------------
 
 // The first columns of F (row-major) are eliminated. Row i: l = F_ik / F_kk, F_ij -= l F_kj for j > k up to the
 // right-hand side, two pivots at a time; reading and writing goes on into the padding.
-static inline void eliminate(const kd_front *f, double *restrict F, double *restrict inverse)
+static inline void eliminate_one(const kd_front *f, double *restrict F, double *restrict inverse)
 {
     const int rows = f->order, columns = f->order + 1, w = f->pivots, ld = f->ld;
     int       k = 0;
@@ -78,7 +91,7 @@ static inline double dot(int n, const double *x, const double *y)
 }
 
 // x = inv(L) x. Pivots one number at a time: a vector that contains a number just written has to wait for it.
-static inline void lower(const kd_front *f, const double *restrict F, double *restrict x, double *restrict work)
+static inline void lower_one(const kd_front *f, const double *restrict F, double *restrict x, double *restrict work)
 {
     const int w = f->pivots;
     for (int i = 0; i < w; i++) {
@@ -94,8 +107,8 @@ static inline void lower(const kd_front *f, const double *restrict F, double *re
 }
 
 // x = inv(U) x: first the border's part of all rows, which does not wait for anything.
-static inline void upper(const kd_front *f, const double *restrict F, const double *restrict inverse,
-                         double *restrict x, double *restrict work)
+static inline void upper_one(const kd_front *f, const double *restrict F, const double *restrict inverse,
+                             double *restrict x, double *restrict work)
 {
     const int w = f->pivots, border = f->order - w;
     double   *y = x + f->first;
@@ -110,6 +123,132 @@ static inline void upper(const kd_front *f, const double *restrict F, const doub
         for (int j = w - 1; j > i; j--) sum -= row[j] * y[j];
         y[i] = sum * inverse[i];
     }
+}
+
+// ---- fronts side by side --------------------------------------------------------------------------------------------
+// The loops of above, every number a vector.
+
+#define AT_PIVOT(front) x[(front)->first + i]
+#define AT_PLACE(front) x[(front)->place[j]]
+#define INVERSE(front) inverse[(front)->first + i]
+
+// b -= l a over n vectors
+static inline void subtract(int n, const lanes *l, const lanes *restrict a, lanes *restrict b)
+{
+    for (int j = 0; j < n; j++) b[j] -= *l * a[j];
+}
+
+static inline void keep_inverse(const kd_batch *b, int k, const lanes *value, double *inverse)
+{
+    for (int i = 0; i < KD_ELIMINATION_LANES; i++) inverse[b->front[i]->first + k] = (*value)[i];
+}
+
+static inline void eliminate_side_by_side(const kd_batch *batch, double *restrict values, double *restrict inverse)
+{
+    const kd_front *f = batch->front[0];
+    const int       rows = f->order, columns = f->order + 1, w = f->pivots;
+    lanes          *F = (lanes *)(values + f->start);
+    int             k = 0;
+    for (; k + 2 <= w; k += 2) {
+        // second row of the pair: b -= (b_k / a_k) a
+        const lanes *a = F + k * columns;
+        lanes       *b = F + (k + 1) * columns;
+        const lanes  ra = ALL(1.0) / a[k], lb = b[k] * ra;
+        b[k] = lb;
+        subtract(columns - k - 1, &lb, a + k + 1, b + k + 1);
+        const lanes rb = ALL(1.0) / b[k + 1];
+        keep_inverse(batch, k, &ra, inverse);
+        keep_inverse(batch, k + 1, &rb, inverse);
+        for (int i = k + 2; i < rows; i++) {
+            // all rows below: y -= l a + m b
+            lanes      *y = F + i * columns;
+            const lanes l = y[k] * ra, m = (y[k + 1] - l * a[k + 1]) * rb;
+            y[k] = l;
+            y[k + 1] = m;
+#pragma GCC unroll 4
+            for (int j = k + 2; j < columns; j++) y[j] = y[j] - l * a[j] - m * b[j];
+        }
+    }
+    // the last pivot alone
+    if (k == w) return;
+    const lanes *a = F + k * columns;
+    const lanes  ra = ALL(1.0) / a[k];
+    keep_inverse(batch, k, &ra, inverse);
+    for (int i = k + 1; i < rows; i++) {
+        lanes *y = F + i * columns;
+        y[k] *= ra;
+        subtract(columns - k - 1, &y[k], a + k + 1, y + k + 1);
+    }
+}
+
+// x = inv(L) x; fronts may share unknowns of their borders
+static inline void lower_side_by_side(const kd_batch *batch, const double *restrict values, double *restrict x,
+                                      double *restrict work)
+{
+    const kd_front *f = batch->front[0];
+    const int       w = f->pivots, columns = f->order + 1;
+    const lanes    *F = (const lanes *)(values + f->start);
+    lanes          *y = (lanes *)work;
+    for (int i = 0; i < w; i++) {
+        // pivots: x_i -= sum_j L_ij x_j
+        lanes sum = EACH(batch, AT_PIVOT);
+        for (int j = 0; j < i; j++) sum -= F[i * columns + j] * y[j];
+        y[i] = sum;
+        for (int l = 0; l < KD_ELIMINATION_LANES; l++) AT_PIVOT(batch->front[l]) = sum[l];
+    }
+    for (int i = w; i < f->order; i++) {
+        // border: x -= L x of the pivots
+        lanes sum = ALL(0.0);
+        for (int j = 0; j < w; j++) sum += F[i * columns + j] * y[j];
+        for (int l = 0; l < KD_ELIMINATION_LANES; l++) x[batch->front[l]->place[i]] -= sum[l];
+    }
+}
+
+// x = inv(U) x, backwards
+static inline void upper_side_by_side(const kd_batch *batch, const double *restrict values,
+                                      const double *restrict inverse, double *restrict x, double *restrict work)
+{
+    const kd_front *f = batch->front[0];
+    const int       w = f->pivots, order = f->order, columns = order + 1;
+    const lanes    *F = (const lanes *)(values + f->start);
+    lanes          *y = (lanes *)work;
+    for (int j = w; j < order; j++) y[j] = EACH(batch, AT_PLACE);
+    for (int i = w - 1; i >= 0; i--) {
+        // x_i = (x_i - sum_j U_ij x_j) / U_ii
+        lanes sum = EACH(batch, AT_PIVOT);
+        for (int j = order - 1; j > i; j--) sum -= F[i * columns + j] * y[j];
+        y[i] = sum * EACH(batch, INVERSE);
+        for (int l = 0; l < KD_ELIMINATION_LANES; l++) AT_PIVOT(batch->front[l]) = y[i][l];
+    }
+}
+
+// ---- either ---------------------------------------------------------------------------------------------------------
+static void eliminate(const kd_batch *b, double *restrict values, double *restrict inverse)
+{
+    const kd_front *f = b->front[0];
+    if (b->front[1])
+        eliminate_side_by_side(b, values, inverse);
+    else
+        eliminate_one(f, values + f->start, inverse + f->first);
+}
+
+static void lower(const kd_batch *b, const double *restrict values, double *restrict x, double *restrict work)
+{
+    const kd_front *f = b->front[0];
+    if (b->front[1])
+        lower_side_by_side(b, values, x, work);
+    else
+        lower_one(f, values + f->start, x, work);
+}
+
+static void upper(const kd_batch *b, const double *restrict values, const double *restrict inverse, double *restrict x,
+                  double *restrict work)
+{
+    const kd_front *f = b->front[0];
+    if (b->front[1])
+        upper_side_by_side(b, values, inverse, x, work);
+    else
+        upper_one(f, values + f->start, inverse + f->first, x, work);
 }
 
 const kd_elimination_kernels KD_VARIANT = {eliminate, lower, upper};

@@ -171,7 +171,7 @@ static void check_quaternion(kd_model *m, int joint, double *q)
 {
     // all four numbers or none, of a length that can be normalised
     int missing = 0;
-    for (int i = 0; i < 4; i++) missing += isnan(q[i]);
+    for (int i = 0; i < 4; i++) missing += isnan(q[i]) != 0;
     if (missing == 4) return;
     const double norm2 = kd_quat_norm2(kd_quat_of(q));
     if (missing > 0 || !(norm2 > 1e-20 && norm2 < 1e20)) {

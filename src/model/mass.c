@@ -19,7 +19,7 @@ static const double short_gyration = 3e-5; // [m], of one of 0.1 mm
 static int count_missing(const double *x, int n)
 {
     int missing = 0;
-    for (int i = 0; i < n; i++) missing += isnan(x[i]);
+    for (int i = 0; i < n; i++) missing += isnan(x[i]) != 0;
     return missing;
 }
 

@@ -190,6 +190,8 @@ kd_status kd_acceleration_create(const kd_eom *eom, const kd_inputs *inputs, con
     kd_acceleration *self = kd_alloc(sizeof *self);
     if (!self) return KD_ERR_MEMORY;
     self->eom = eom;
+    self->data = opt->point;
+    self->lent = opt->point != NULL;
     self->state = x;
     if (inputs) self->inputs = *inputs;
     self->dims = kd_eom_dims(eom);
@@ -201,7 +203,8 @@ kd_status kd_acceleration_create(const kd_eom *eom, const kd_inputs *inputs, con
     cut_point(self, &self->arena);
     cut_factors(self, &self->arena);
     cut_invariants(self, &self->arena);
-    kd_status status = self->arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &self->data);
+    kd_status status = self->arena.failed ? KD_ERR_MEMORY : KD_OK;
+    if (status >= 0 && !self->lent) status = kd_eom_data_create(eom, &self->data);
 
     // full matrices: at once, unless the system is large and the definition will probably solve it
     if (status >= 0 && (self->nf <= RESERVED || self->dims.ne > 0 || !may_have_own_solution(self)) &&
@@ -218,7 +221,7 @@ kd_status kd_acceleration_create(const kd_eom *eom, const kd_inputs *inputs, con
 void kd_acceleration_destroy(kd_acceleration *self)
 {
     if (!self) return;
-    kd_eom_data_destroy(self->data);
+    if (!self->lent) kd_eom_data_destroy(self->data);
     kd_arena_release(&self->full_arena);
     kd_arena_release(&self->arena);
     kd_free(self);
@@ -299,6 +302,7 @@ kd_eval kd_acceleration_at_time(kd_acceleration *self, double t)
             return answer;
         }
     }
+    if (self->lent) kd_eom_at_parameters(self->data, self->state->theta); // others may have left theirs
     kd_eom_at_time(self->data, t, self->u, self->du, self->ddu, self->state->z);
     return KD_EVAL_OK;
 }

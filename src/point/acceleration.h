@@ -11,7 +11,8 @@ typedef struct kd_acceleration kd_acceleration;
 
 // inputs may be NULL; x gives discrete states and active rows and stays the caller's. opt->constraints == SVD:
 // multipliers of redundant rows by minimum norm with opt->rank_tolerance; otherwise only where the matrix is
-// numerically singular.
+// numerically singular. opt->point: the evaluation point to work at, which each call moves and finds anywhere; it stays
+// the caller's. NULL: one of its own.
 kd_status kd_acceleration_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
                                  const kd_formulation_options *opt, kd_acceleration **acceleration) KD_NODISCARD;
 void      kd_acceleration_destroy(kd_acceleration *self);                // NULL is fine

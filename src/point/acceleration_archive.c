@@ -31,7 +31,7 @@ void kd_acceleration_archive(kd_acceleration *self, kd_archive *a)
     const size_t rows = (size_t)(self->nk - self->dims.nv);
     bool         reserved = self->full.A != NULL;
     kd_archive_tag(a, "acceleration");
-    kd_eom_data_archive(self->data, a);
+    if (!self->lent) kd_eom_data_archive(self->data, a);
     // matrices that are made when they are needed
     kd_archive_bool(a, &reserved);
     if (!kd_archive_good(a)) return;

@@ -107,6 +107,7 @@ struct kd_acceleration {
     kd_dims         dims;
     int             nk, nf; // nv + nlambda + nmu, the same + nw
     kd_eom_data    *data;
+    bool            lent; // data is the caller's
     kd_position     position;
     double         *u, *du, *ddu;
 

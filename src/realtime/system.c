@@ -237,16 +237,17 @@ kd_status kd_rt_systems_create(kd_realtime *rt, char *message, size_t size)
 }
 
 // ---- numbers --------------------------------------------------------------------------------------------------------
+// Four at a time; most parts enter as they are
 static void add_part(double *values, const int *slot, const part *p)
 {
     const int     n = kd_rt_block_count(p->block);
     const double *from = p->block->values, factor = p->factor;
     int           k = 0;
-    for (; k + 4 <= n; k += 4) {
-        values[slot[k]] += factor * from[k];
-        values[slot[k + 1]] += factor * from[k + 1];
-        values[slot[k + 2]] += factor * from[k + 2];
-        values[slot[k + 3]] += factor * from[k + 3];
+    for (; factor == 1.0 && k + 4 <= n; k += 4) {
+        values[slot[k]] += from[k];
+        values[slot[k + 1]] += from[k + 1];
+        values[slot[k + 2]] += from[k + 2];
+        values[slot[k + 3]] += from[k + 3];
     }
     for (; k < n; k++) values[slot[k]] += factor * from[k];
 }

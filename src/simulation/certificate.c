@@ -46,6 +46,15 @@ static bool has_instants(const kd_eom *eom)
     return def->switching || def->discrete || def->next_break || def->restitution || def->friction;
 }
 
+// Energies, powers and words of motion alone, no rows of accelerations, no instants: those of a step need not be known
+static bool is_plain(const kd_eom *eom)
+{
+    const kd_dims     d = kd_eom_dims(eom);
+    const kd_eom_def *def = kd_eom_definition(eom);
+    return def->energies && def->energies_of_motion && def->acceleration && !def->caution && !has_instants(eom) &&
+           d.nlambda + d.nmu + d.ns + d.nw == 0;
+}
+
 static kd_status create(kd_probe *probe, bool owns_probe, kd_certifier **certifier)
 {
     kd_certifier *c = kd_alloc(sizeof *c);
@@ -82,6 +91,7 @@ static kd_status create(kd_probe *probe, bool owns_probe, kd_certifier **certifi
     c->certificate.has_invariants = D.ne > 0;
     c->certificate.has_energy = kd_eom_definition(c->eom)->energies != NULL;
     c->certificate.limits = c->limits = kd_limits_none();
+    c->plain = is_plain(c->eom);
     c->findings.a = c->a = kd_probe_accelerations(probe);
     c->findings.probe = probe;
     *certifier = c;
@@ -208,11 +218,13 @@ static void widen_scale(kd_certifier *c, const kd_state *x)
 {
     double *scale = c->certificate.scale;
     // positions and velocities as scales, at least 1, and as sizes, from 0
-    scale[KD_LEVEL_POSITION] = fmax(scale[KD_LEVEL_POSITION], kd_norm_max(c->dims.np, x->p));
-    scale[KD_LEVEL_VELOCITY] = fmax(scale[KD_LEVEL_VELOCITY], kd_norm_max(c->dims.nv, x->v));
-    scale[KD_LEVEL_ACCELERATION] = fmax(scale[KD_LEVEL_ACCELERATION], kd_norm_max(c->dims.nv, c->a));
-    c->certificate.position_size = fmax(c->certificate.position_size, kd_norm_max(c->dims.np, x->p));
-    c->certificate.velocity_size = fmax(c->certificate.velocity_size, kd_norm_max(c->dims.nv, x->v));
+    const double p = kd_norm_max(c->dims.np, x->p), v = kd_norm_max(c->dims.nv, x->v);
+    scale[KD_LEVEL_POSITION] = fmax(scale[KD_LEVEL_POSITION], p);
+    scale[KD_LEVEL_VELOCITY] = fmax(scale[KD_LEVEL_VELOCITY], v);
+    if (!c->unjudged[0])
+        scale[KD_LEVEL_ACCELERATION] = fmax(scale[KD_LEVEL_ACCELERATION], kd_norm_max(c->dims.nv, c->a));
+    c->certificate.position_size = fmax(c->certificate.position_size, p);
+    c->certificate.velocity_size = fmax(c->certificate.velocity_size, v);
     // eight powers of ten beyond the start no figure means anything
     for (int level = 0; level < 2; level++) {
         if (c->certificate.states == 0) c->start[level] = scale[level];
@@ -355,7 +367,15 @@ static bool is_end(const kd_certifier *c, const kd_simulation *simulation, const
 static kd_status go_to_end(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
 {
     kd_status status = KD_OK;
-    if (!is_end(c, simulation, x)) return kd_certifier_go_to_judged(c, simulation, x);
+    if (!is_end(c, simulation, x)) {
+        c->unjudged[0] = false;
+        return kd_certifier_go_to_judged(c, simulation, x);
+    }
+    c->unjudged[0] = c->unjudged[1];
+    if (c->unjudged[0]) {
+        if (!c->at_end) status = kd_probe_set(c->probe, x);
+        return status < 0 ? status : kd_probe_reach(c->probe, KD_STAGE_VELOCITY);
+    }
     if (!c->at_end) status = kd_probe_set_with(c->probe, x, c->judged);
     return status < 0 ? status : kd_probe_reach(c->probe, KD_STAGE_ACCELERATION);
 }
@@ -416,7 +436,7 @@ kd_status kd_certifier_see(kd_certifier *c, kd_simulation *simulation, const kd_
     c->at_end = false;
     kd_status status = measure_slopes(c, x);
     if (status >= 0) status = measure_energies(c, simulation, x);
-    for (int i = 0; status >= 0 && i < c->dims.nv; i++)
+    for (int i = 0; status >= 0 && !c->unjudged[0] && i < c->dims.nv; i++)
         if (!isfinite(c->a[i])) status = KD_ERR_NOT_FINITE;
     if (status >= 0) status = measure_all(c, x);
     if (status < 0) return status;
@@ -435,7 +455,13 @@ kd_status kd_certifier_see(kd_certifier *c, kd_simulation *simulation, const kd_
 kd_findings kd_certifier_findings(const kd_certifier *c)
 {
     if (!c) return (kd_findings){0};
-    return c->findings;
+    kd_findings found = c->findings;
+    // accelerations that nothing was judged by are found for who asks; not a number where there are none
+    if (c->unjudged[0] && kd_probe_reach(c->probe, KD_STAGE_ACCELERATION) < 0) {
+        for (int i = 0; i < c->dims.nv; i++) c->solved[i] = NAN;
+        found.a = c->solved;
+    }
+    return found;
 }
 
 kd_certificate kd_certifier_certificate(const kd_certifier *c)

@@ -15,6 +15,7 @@ enum { MAX_DEPTH = 7, SEGMENTS = 1 << MAX_DEPTH }; // a step is halved at most s
 typedef struct knot {
     double  t;
     double *x, *rate; // (np + nv + nr)
+    bool    rated;    // rates are there
 } knot;
 
 // The end of a step with its powers
@@ -55,6 +56,9 @@ struct kd_certifier {
     double         power[POWERS], work[POWERS]; // there
     bool           at_end;                      // the probe is at the end of the step that was seen last
     bool           has_drives;                  // powers depend on accelerations and multipliers
+    bool           plain;                       // nothing that is judged depends on accelerations
+    bool           unjudged[2];                 // the state that was seen last, the end of the last step without them
+    bool           peeks;                       // the last step was looked into by knots
     knot           knot[KNOTS];                 // the last ends of steps, the latest one behind
     int            nknots;
     moment         past[PAST]; // the last ends of steps with powers, the latest one behind

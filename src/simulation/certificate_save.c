@@ -41,7 +41,11 @@ static void archive(kd_certifier *c, kd_archive *a)
     kd_archive_doubles(a, c->power, POWERS);
     kd_archive_doubles(a, c->work, POWERS);
     kd_archive_doubles(a, (double *)&c->slopes, sizeof c->slopes / sizeof(double));
-    for (int k = 0; k < KNOTS; k++) kd_archive_real(a, &c->knot[k].t);
+    for (int k = 0; k < KNOTS; k++) {
+        kd_archive_real(a, &c->knot[k].t);
+        kd_archive_bool(a, &c->knot[k].rated);
+    }
+    KD_ARCHIVE_BOOLS(a, &c->peeks, &c->unjudged[0], &c->unjudged[1]);
     kd_archive_int(a, &c->nknots, 0, KNOTS);
     for (int k = 0; k < PAST; k++) KD_ARCHIVE_REALS(a, &c->past[k].t, &c->past[k].power[0], &c->past[k].power[1]);
     kd_archive_int(a, &c->npast, 0, PAST);

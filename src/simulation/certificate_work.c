@@ -95,7 +95,19 @@ static kd_status look_for_drives(kd_certifier *c, const kd_state *x, const doubl
 
 // ---- states inside a step -------------------------------------------------------------------------------------------
 
-// The end of a step, where the point is, as a knot of the interpolation; the oldest one is dropped
+// Rates at a point that is there: p' = Z v, v' = a, r' = b
+static kd_eval rate_knot(kd_certifier *c, kd_eom_data *data, const double *a, knot *k)
+{
+    const kd_dims d = c->dims;
+    memcpy(k->rate + d.np, a, (size_t)d.nv * sizeof(double));
+    kd_eval answer = kd_eom_eval(data, KD_KINEMATICS, k->rate);
+    if (answer == KD_EVAL_OK && d.nr > 0) answer = kd_eom_eval(data, KD_B, k->rate + d.np + d.nv);
+    k->rated = answer == KD_EVAL_OK;
+    return answer;
+}
+
+// The end of a step, where the point is, as a knot of the interpolation; the oldest one is dropped. Rates of a state that
+// is judged without accelerations wait until somebody looks inside
 static kd_status add_knot(kd_certifier *c, const kd_state *x)
 {
     kd_dims d = c->dims;
@@ -106,23 +118,54 @@ static kd_status add_knot(kd_certifier *c, const kd_state *x)
     knot *k = &c->knot[KNOTS - 1];
     k->t = x->t;
     memcpy(k->x, x->p, (size_t)(d.np + d.nv + d.nr) * sizeof(double)); // p, v and r are neighbours in a state
-    // rates: p' = Z v, v' = a, r' = b
-    memcpy(k->rate + d.np, x->unsolved ? c->a : x->a, (size_t)d.nv * sizeof(double));
-    if (kd_eom_eval(c->data, KD_KINEMATICS, k->rate) != KD_EVAL_OK) return kd_certifier_fault(c);
-    if (d.nr > 0 && kd_eom_eval(c->data, KD_B, k->rate + d.np + d.nv) != KD_EVAL_OK) return kd_certifier_fault(c);
+    k->rated = false;
+    if (!c->unjudged[1] && rate_knot(c, c->data, x->unsolved ? c->a : x->a, k) != KD_EVAL_OK)
+        return kd_certifier_fault(c);
     if (c->nknots < KNOTS) c->nknots++;
     return KD_OK;
+}
+
+// All that is asked of the last n knots; false: accelerations cannot be solved for at one of them
+static bool rate_knots(kd_certifier *c, const kd_simulation *simulation, int n)
+{
+    const kd_dims d = c->dims;
+    kd_state     *y = c->inside;
+    bool          good = true;
+    c->peeks = true;
+    for (knot *k = &c->knot[KNOTS - n]; good && k < c->knot + KNOTS; k++) {
+        if (k->rated) continue;
+        // inputs and discrete states do not change between knots
+        kd_state_copy(kd_simulation_state(simulation), y);
+        y->t = k->t;
+        memcpy(y->p, k->x, (size_t)(d.np + d.nv + d.nr) * sizeof(double));
+        good = kd_eom_at_state(c->between, &c->inputs, y, KD_STAGE_VELOCITY) == KD_EVAL_OK;
+        if (!good) break;
+        kd_eom_at_acceleration(c->between, NULL, y->w, y->lambda, y->mu);
+        good = kd_eom_acceleration(c->between, c->solved) == KD_EVAL_OK &&
+               rate_knot(c, c->between, c->solved, k) == KD_EVAL_OK;
+    }
+    return good;
+}
+
+// Is the end of a step judged without accelerations? Where nothing depends on them but the rates of knots, and no knot
+// was asked for in the step before
+static bool leaves_accelerations(const kd_certifier *c, const kd_simulation *simulation, const kd_state *x)
+{
+    return c->plain && !c->peeks && simulation && x == kd_simulation_state(simulation);
 }
 
 // All that is asked of the end of a step, with one evaluation: powers, energies, rates
 static kd_status see_end(kd_certifier *c, kd_simulation *simulation, const kd_state *x, double power[POWERS])
 {
     kd_energies e = {0};
-    kd_status   status = kd_certifier_go_to_judged(c, simulation, x);
+    c->unjudged[1] = leaves_accelerations(c, simulation, x);
+    c->peeks = false;
+    kd_status status = c->unjudged[1] ? kd_probe_set(c->probe, x) : kd_certifier_go_to_judged(c, simulation, x);
+    if (status >= 0 && c->unjudged[1]) status = kd_probe_reach(c->probe, KD_STAGE_VELOCITY);
     if (status >= 0) status = energies_here(c->data, &e, power);
     c->energy_end = e.kinetic + e.potential;
     c->end = e;
-    if (status >= 0) memcpy(c->judged, c->a, (size_t)c->dims.nv * sizeof *c->a);
+    if (status >= 0 && !c->unjudged[1]) memcpy(c->judged, c->a, (size_t)c->dims.nv * sizeof *c->a);
     if (status >= 0 && simulation) status = add_knot(c, x);
     if (status >= 0 && simulation) status = look_for_drives(c, x, power);
     c->at_end = status >= 0;
@@ -163,6 +206,7 @@ static void interpolate_state(kd_certifier *c, const kd_simulation *simulation, 
     kd_dims d = c->dims;
     kd_state_copy(kd_simulation_state(simulation), c->inside);
     c->inside->t = t;
+    c->inside->unsolved = true;
     // values as changes from the end: large coordinates keep their digits
     const knot *k = &c->knot[KNOTS - n], *end = &c->knot[KNOTS - 1];
     double      value[KNOTS], rate[KNOTS];
@@ -180,12 +224,19 @@ static bool is_of_motion(const kd_certifier *c)
     return !c->has_drives && c->dims.ns == 0;
 }
 
+// Are accelerations all that powers depend on beside motion, which they follow from?
+static bool is_solved(const kd_certifier *c)
+{
+    const kd_dims d = c->dims;
+    return c->has_drives && d.nlambda + d.nmu + d.nw + d.ns == 0 && kd_eom_definition(c->eom)->acceleration;
+}
+
 // The state at a time in the last step, as far as powers need it
 static kd_status go_inside(kd_certifier *c, kd_simulation *simulation, double t)
 {
     // no polynomial where it would extrapolate errors, or does not know what powers need
     const int n = is_of_motion(c) ? useful_knots(c, simulation) : 0;
-    if (n == 0) return kd_simulation_inside(simulation, t, c->inside);
+    if (n == 0 || !rate_knots(c, simulation, n)) return kd_simulation_inside(simulation, t, c->inside);
     interpolate_state(c, simulation, n, t);
     return KD_OK;
 }
@@ -400,18 +451,20 @@ static kd_status split(kd_certifier *c, kd_simulation *simulation, const segment
     return status < 0 ? status : add_segment(c, simulation, &half[1], depth + 1);
 }
 
-// Behind an instant there are no steps before this one, and the dense output of a step costs as much as the step: its middle
-// by the cubic polynomial through values and rates at both ends. false: that does not fit the energies, and says nothing
+// The dense output of a step costs as much as the step. Behind an instant there are no steps before this one: its middle
+// by the cubic polynomial through values and rates at both ends. With drives, whose motion may be anything but a polynomial
+// through ends of steps: by all of these. false: that does not fit the energies, and says nothing
 static bool add_by_ends(kd_certifier *c, kd_simulation *simulation, double t1, const double end[POWERS])
 {
     const knot *k = &c->knot[KNOTS - 2];
+    const int   useful = useful_knots(c, simulation), n = is_solved(c) && useful > 0 ? useful : 2;
     segment     s = open_segment(c, t1, end);
-    if (!is_of_motion(c) || c->nknots < 2 || k[0].t != s.t0 || k[1].t != t1 || useful_knots(c, simulation) > 0)
-        return false;
-    interpolate_state(c, simulation, 2, s.t0 + 0.5 * (s.t1 - s.t0));
+    if (!is_of_motion(c) && !is_solved(c)) return false;
+    if (c->nknots < 2 || k[0].t != s.t0 || k[1].t != t1 || useful > n || !rate_knots(c, simulation, n)) return false;
+    interpolate_state(c, simulation, n, s.t0 + 0.5 * (s.t1 - s.t0));
     if (power_at(c, simulation, c->inside, s.power[2]) < 0) return false;
     fill_parabola(&s);
-    if (!fits_energies(c, &s, OF_ENDS)) return false;
+    if (!fits_energies(c, &s, n > 2 ? 1 : OF_ENDS)) return false;
     close_segment(c, &s);
     return true;
 }

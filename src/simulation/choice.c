@@ -8,7 +8,9 @@
 //
 //     rho^2 = |f_x^2 y| / |y|
 //
-// explicit -> implicit   h rho stays near the border of stability of dop853 (6.1 along the negative real axis)
+// explicit -> implicit   h rho stays near the border of stability of dop853 (6.1 along the negative real axis), or, with
+//                        more patience, far beyond what its accuracy would allow if the fastest motion took part: an
+//                        oscillation of amplitude 1 has the error (h rho)^9 / 9! in a step
 // implicit -> explicit   h rho of its steps is small beside the ratio R of the costs of both methods' steps: then an
 //                        explicit step of that length, or some of them, cost less
 //
@@ -27,6 +29,8 @@
 #include "simulation/options.h"
 
 static const double NEAR_BORDER = 3.5;  // h rho from which stability, not accuracy, is taken to limit a step of dop853
+static const double IMPOSSIBLE = 12;    // h rho that no step of dop853 stands: rho is wrong there (f_x far from normal)
+static const double FASTER = 2.5;       // times what accuracy allows: the fastest motion is not in the solution
 static const double CHEAP = 3;          // h rho / R of an implicit step below which explicit ones cost less
 static const double HOPELESS = 2e4;     // [1/s] rho beyond which explicit steps are not even tried at the start
 static const double SPARSE_COST = 0.35; // R of bdf on ggl with a sparse matrix,
@@ -40,7 +44,7 @@ static const double SETTLED = 0.05;     // relative change of rho between two it
 static const double SAFETY = 1.1;       // of rho, which the power method finds from below
 static const double SMALLEST_RTOL = 1e-14;                  // where estimates of dop853 are rounding
 enum { ITERATIONS = 24, FEWER = 8 };                        // of the power method, at first and with a known direction
-enum { HITS = 5, HITS_MOST = 640 };                         // steps near the border before a change
+enum { NEAR = 4, HITS = 5 * NEAR, HITS_MOST = 640 * NEAR }; // steps near the border before a change count so much
 enum { PAUSE = 8, PAUSE_MULTISTEP = 48, PAUSE_MOST = 256 }; // steps of the implicit method before rho is looked at
 enum { REFRESHED = 25 };                                    // explicit steps until rho is found anew
 
@@ -55,6 +59,7 @@ struct kd_choice {
     bool           directed;      // y is known from the last time
     double         cost;          // R
     double         radius;        // rho; NaN: not known
+    double         border;        // h rho of explicit steps from which an implicit method is worth a look
     bool           stiff;         // the present method
     bool           starts_stiff;
     int            hits, needed; // steps near the border, in a row; until a change
@@ -104,6 +109,14 @@ static const char *why_not_explicit(const kd_eom *eom, const kd_simulation_optio
                                                                                           : NULL;
 }
 
+// h rho that stability allows, or that is beyond what accuracy does where the fastest motion takes part
+static double border_of(const kd_simulation_options *opt)
+{
+    const double factorial = 362880, order = 9; // of the local error
+    const double rtol = opt->rtol > 0 ? opt->rtol : opt->integrator_options.rtol;
+    return fmin(NEAR_BORDER, FASTER * pow(factorial * fmax(rtol, SMALLEST_RTOL), 1 / order));
+}
+
 // Cost of a step of psf with radau over that of one of dop853
 static double dense_cost(const kd_eom *eom)
 {
@@ -113,15 +126,13 @@ static double dense_cost(const kd_eom *eom)
 }
 
 // Entries in a column of M, a mean of some columns: many in the joint coordinates of long chains. 0: not known
-static double column_entries(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x)
+static double column_entries(kd_eom_data *data, const kd_inputs *inputs, const kd_state *x)
 {
     enum { COLUMNS = 3 };
-    const kd_dims d = kd_eom_dims(eom);
-    kd_eom_data  *data = NULL;
+    const kd_dims d = kd_eom_dims(kd_eom_data_eom(data));
     double *a = kd_alloc(3 * (size_t)d.nv * sizeof *a), *rest = a ? a + d.nv : NULL, *moved = a ? a + 2 * d.nv : NULL;
     double  count = 0;
-    bool    good =
-        a && kd_eom_data_create(eom, &data) >= 0 && kd_eom_at_state(data, inputs, x, KD_STAGE_VELOCITY) == KD_EVAL_OK;
+    bool    good = a && kd_eom_at_state(data, inputs, x, KD_STAGE_VELOCITY) == KD_EVAL_OK;
     // residuals with one acceleration more differ by a column
     for (int k = -1; k < COLUMNS && good; k++) {
         const int j = k < 0 ? -1 : (int)((double)(2 * k + 1) / (2 * COLUMNS) * d.nv);
@@ -131,7 +142,6 @@ static double column_entries(const kd_eom *eom, const kd_inputs *inputs, const k
         if (j >= 0) a[j] = 0;
         for (int i = 0; j >= 0 && good && i < d.nv; i++) count += moved[i] != rest[i];
     }
-    kd_eom_data_destroy(data);
     kd_free(a);
     return good ? count / COLUMNS : 0;
 }
@@ -146,9 +156,10 @@ static bool is_small(const kd_eom *eom, bool cut)
 
 // psf with radau, or, where its dense matrices would be large, bdf: on ode where the Newton matrix is eliminated along
 // the tree in O(N), else on ggl, whose matrix is sparse
-static kd_method_pair implicit_of(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
+static kd_method_pair implicit_of(kd_eom_data *point, const kd_inputs *inputs, const kd_state *x,
                                   const kd_simulation_options *opt, bool cut, double *cost)
 {
+    const kd_eom               *eom = kd_eom_data_eom(point);
     const kd_method_pair        along_tree = {KD_ODE, KD_BDF}, sparse = {KD_GGL, KD_BDF};
     const kd_simulation_options usual = kd_method_named(opt);
     const bool                  kept = kd_eom_dims(eom).ne > 0 && opt->formulation_options.invariants;
@@ -160,7 +171,7 @@ static kd_method_pair implicit_of(const kd_eom *eom, const kd_inputs *inputs, co
         return along_tree;
     }
     if (!is_possible(opt, sparse)) return (kd_method_pair){usual.formulation, usual.integrator};
-    const double part = column_entries(eom, inputs, x) / FULL_SIZE;
+    const double part = column_entries(point, inputs, x) / FULL_SIZE;
     *cost = SPARSE_COST + part * part;
     return sparse;
 }
@@ -224,8 +235,9 @@ static double find_radius(kd_choice *self, const kd_state *x)
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
-static kd_status create_flow(kd_choice *self, const kd_eom *eom, const kd_state *x, const kd_simulation_options *opt)
+static kd_status create_flow(kd_choice *self, kd_eom_data *point, const kd_state *x, const kd_simulation_options *opt)
 {
+    const kd_eom          *eom = kd_eom_data_eom(point);
     const kd_dims          d = kd_eom_dims(eom);
     kd_formulation_options form = opt->formulation_options;
     self->n = d.np + d.nv + d.nr;
@@ -236,6 +248,7 @@ static kd_status create_flow(kd_choice *self, const kd_eom *eom, const kd_state 
     kd_state_copy(x, self->state);
     form.projection = KD_PROJECT_NEVER;
     form.without_matrices = true;
+    form.point = point; // nothing of it is kept there
     return kd_formulation_create(eom, &self->inputs, self->state, KD_ODE, &form, &self->flow, NULL, 0);
 }
 
@@ -256,19 +269,20 @@ static void give_reason(kd_choice *self, const char *why_not)
     if (self->starts_stiff && !dense) kd_text_append(self->reason, sizeof self->reason, "; its matrices are sparse");
 }
 
-kd_status kd_choice_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
+kd_status kd_choice_create(kd_eom_data *point, const kd_inputs *inputs, const kd_state *x,
                            const kd_simulation_options *opt, kd_choice **choice)
 {
     kd_choice *self = kd_alloc(sizeof *self);
     *choice = NULL;
     if (!self) return KD_ERR_MEMORY;
-    const char *why_not = why_not_explicit(eom, opt);
+    const char *why_not = why_not_explicit(kd_eom_data_eom(point), opt);
     if (inputs) self->inputs = *inputs;
     self->explicit_method = (kd_method_pair){KD_ODE, KD_DOP853};
-    self->implicit_method = implicit_of(eom, &self->inputs, x, opt, why_not != NULL, &self->cost);
+    self->implicit_method = implicit_of(point, &self->inputs, x, opt, why_not != NULL, &self->cost);
     self->radius = NAN;
+    self->border = border_of(opt);
     self->needed = HITS;
-    kd_status status = why_not ? KD_OK : create_flow(self, eom, x, opt);
+    kd_status status = why_not ? KD_OK : create_flow(self, point, x, opt);
     // a form that cannot be made is no candidate; without memory nothing is
     if (status < 0 && status != KD_ERR_MEMORY) status = KD_OK;
     if (status < 0) {
@@ -354,12 +368,14 @@ static void refresh(kd_choice *self, const kd_state *x)
 static bool is_too_stiff(kd_choice *self, const kd_state *x, double h, bool advised)
 {
     if (self->since >= REFRESHED) refresh(self, x);
-    self->hits = h * self->radius > NEAR_BORDER ? self->hits + 1 : self->hits > 0 ? self->hits - 1 : 0;
+    const double reach = h * self->radius;
+    if (reach < IMPOSSIBLE) self->hits += reach > NEAR_BORDER ? NEAR : reach > self->border ? 1 : -NEAR;
+    if (self->hits < 0) self->hits = 0;
     if (!advised && self->hits < self->needed) return false;
     // rho may have fallen meanwhile
     if (self->since > 0) refresh(self, x);
     self->hits = 0;
-    return advised || h * self->radius > NEAR_BORDER;
+    return advised || (h * self->radius > self->border && h * self->radius < IMPOSSIBLE);
 }
 
 // Implicit steps that explicit ones could make at less cost. The longest counts: behind a kick all steps are short
@@ -371,7 +387,8 @@ static bool is_too_smooth(kd_choice *self, const kd_state *x, double h)
     self->longest = 0;
     refresh(self, x);
     self->pause = self->pause < PAUSE_MOST ? 2 * self->pause : PAUSE_MOST;
-    return longest * self->radius < CHEAP * self->cost;
+    // where accuracy shortens explicit steps, those of the implicit method may be shorter, too
+    return longest * self->radius < CHEAP * self->cost * self->border / NEAR_BORDER;
 }
 
 bool kd_choice_look(kd_choice *self, const kd_state *x, double h, bool advised)
@@ -395,13 +412,19 @@ kd_status kd_method_automatic(const kd_eom *eom, const kd_inputs *inputs, const 
         *opt = kd_method_named(opt);
         return KD_OK;
     }
-    kd_status status = kd_choice_create(eom, inputs, x, opt, &choice);
-    if (status < 0) return status;
+    kd_eom_data *point;
+    kd_status    status = kd_eom_data_create(eom, &point);
+    if (status >= 0) status = kd_choice_create(point, inputs, x, opt, &choice);
+    if (status < 0) {
+        kd_eom_data_destroy(point);
+        return status;
+    }
     const kd_method_pair first = kd_choice_method(choice, kd_choice_starts_stiff(choice));
     opt->formulation = first.formulation;
     opt->integrator = first.integrator;
     kd_text(why, size, "%s", kd_choice_reason(choice));
     kd_choice_destroy(choice);
+    kd_eom_data_destroy(point);
     return KD_OK;
 }
 

@@ -14,7 +14,7 @@ typedef struct kd_choice kd_choice;
 
 // What fits the equations at x with the options: one method for motions that are not stiff, one for stiff ones. inputs are
 // copied.
-kd_status      kd_choice_create(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
+kd_status      kd_choice_create(kd_eom_data *point, const kd_inputs *inputs, const kd_state *x,
                                 const kd_simulation_options *opt, kd_choice **choice) KD_NODISCARD;
 void           kd_choice_destroy(kd_choice *self);                // NULL is fine
 void           kd_choice_archive(kd_choice *self, kd_archive *a); // save or restore

@@ -292,6 +292,13 @@ static bool is_plausible(const kd_crossing *self, int i, double h)
     return !(least > change);
 }
 
+// Least value between two points of a function that is no steeper than that: distances of what flies past have corners, which no
+// parabola shows
+static double least_between(double ya, double yb, double h, double steepest)
+{
+    return 0.5 * (ya + yb - steepest * h);
+}
+
 // Minimum of side s_i between a and b from a point m inside with a smaller value: parabolas, golden section where they
 // fail; ends where a function has crossed or none is expected to.
 static kd_status minimise(kd_crossing *self, const kd_step_functions *f, int i, const double t3[3], const double y3[3],
@@ -304,8 +311,10 @@ static kd_status minimise(kd_crossing *self, const kd_step_functions *f, int i, 
         double da = (ya - ym) / (a - m), db = (yb - ym) / (b - m), curvature = (db - da) / (b - a);
         double x = curvature > 0 ? m - 0.5 * (da + curvature * (m - a)) / curvature : NAN;
         double least = ym + (x - m) * (da + curvature * (x - a));
-        // the parabola stays well above zero: no dip
-        if (isfinite(x) && least > IMPLAUSIBLE * ym) return KD_OK;
+        // the parabola stays well above zero, and so does a corner: no dip
+        const double steepest = fmax(fabs(da), fabs(db));
+        const double corner = fmin(least_between(ya, ym, m - a, steepest), least_between(ym, yb, b - m, steepest));
+        if (isfinite(x) && least > IMPLAUSIBLE * ym && corner > IMPLAUSIBLE * ym) return KD_OK;
         // outside, no progress or every fourth time: golden section of the larger part
         if (!(x > a + 0.01 * (b - a) && x < b - 0.01 * (b - a)) || fabs(x - m) < 0.01 * narrow || k % 4 == 3)
             x = m - a > b - m ? m - golden * (m - a) : m + golden * (b - m);
@@ -344,12 +353,18 @@ static bool bracket(const kd_crossing *self, int i, int k, double t3[3], double 
     }
     if (k > 0 && k < last) return y3[1] <= y3[0] && y3[1] <= y3[2];
     // at an end: does the parabola fall from it into the step?
-    double d = t3[1] - t3[0];
-    double slope = k == 0 ? -3 * y3[0] + 4 * y3[1] - y3[2] : -3 * y3[2] + 4 * y3[1] - y3[0];
-    double curvature = y3[0] - 2 * y3[1] + y3[2];
-    if (!(slope < 0 && curvature > 0) || y3[1] < y3[k == 0 ? 0 : 2]) return false;
-    double depth = slope * slope / (8 * curvature), x = -0.5 * slope / curvature * d; // below the end, distance from it
-    double y = y3[k == 0 ? 0 : 2];
+    double       d = t3[1] - t3[0];
+    double       slope = k == 0 ? -3 * y3[0] + 4 * y3[1] - y3[2] : -3 * y3[2] + 4 * y3[1] - y3[0];
+    double       curvature = y3[0] - 2 * y3[1] + y3[2];
+    const double y = y3[k == 0 ? 0 : 2];
+    if (y3[1] < y) return false;
+    // below the end and distance from it: of the parabola, or of a corner with the slope that is seen behind the neighbour
+    double depth = slope < 0 && curvature > 0 ? slope * slope / (8 * curvature) : 0, x = -0.5 * slope / curvature * d;
+    const double rise = fabs(y3[k == 0 ? 2 : 0] - y3[1]), corner = least_between(y, y3[1], d, rise / d);
+    if (y - depth > IMPLAUSIBLE * y && corner <= IMPLAUSIBLE * y) {
+        depth = y - corner;
+        x = 0.5 * d * (1 + (y - y3[1]) / rise);
+    }
     if (y - depth > IMPLAUSIBLE * y) return false;
     // the bracket: end, predicted minimum, neighbour, in the order of time
     double end = k == 0 ? t3[0] : t3[2], neighbour = t3[1], y_neighbour = y3[1];

@@ -19,6 +19,7 @@ struct kd_exchange {
     kd_dims               dims;
     kd_arena              arena;
     kd_state             *x;      // on the constraints, complete
+    kd_eom_data          *data;   // the one evaluation point of all that follows
     kd_limit             *limit;  // solves and projects
     kd_hybrid            *hybrid; // NULL: nothing happens at instants
     double               *y;      // (np + nv + nr) as the client has them
@@ -99,8 +100,11 @@ kd_status kd_exchange_create(const kd_eom *eom, const kd_inputs *inputs, const k
     if (opt->atol > 0) self->opt.integrator_options.atol = opt->atol;
     self->y = kd_cut_double(&self->arena, self->dims.np + self->dims.nv + self->dims.nr);
     kd_status status = self->arena.failed ? KD_ERR_MEMORY : KD_OK;
-    if (status >= 0) status = kd_limit_create(eom, &self->inputs, &self->opt, x, NULL, &self->limit);
-    if (status >= 0) status = kd_hybrid_create(eom, &self->inputs, &self->opt, x, no_motion, self, &self->hybrid);
+    if (status >= 0) status = kd_eom_data_create(eom, &self->data);
+    self->opt.initial.point = self->data;
+    if (status >= 0) status = kd_limit_create(self->data, &self->inputs, &self->opt, x, NULL, &self->limit);
+    if (status >= 0)
+        status = kd_hybrid_create(self->data, &self->inputs, &self->opt, x, no_motion, self, &self->hybrid);
     if (status >= 0) status = begin(self);
     if (message && size > 0) kd_text(message, size, "%s", self->message);
     if (status < 0)
@@ -113,10 +117,13 @@ kd_status kd_exchange_create(const kd_eom *eom, const kd_inputs *inputs, const k
 kd_status kd_exchange_foresee(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_state *x,
                               int *indicators)
 {
-    kd_hybrid      *hybrid;
-    const kd_status status = kd_hybrid_create(eom, inputs, opt, x, no_motion, NULL, &hybrid);
+    kd_hybrid   *hybrid = NULL;
+    kd_eom_data *data;
+    kd_status    status = kd_eom_data_create(eom, &data);
+    if (status >= 0) status = kd_hybrid_create(data, inputs, opt, x, no_motion, NULL, &hybrid);
     *indicators = status < 0 ? 0 : kd_hybrid_functions(hybrid);
     kd_hybrid_destroy(hybrid);
+    kd_eom_data_destroy(data);
     return status;
 }
 
@@ -125,6 +132,7 @@ void kd_exchange_destroy(kd_exchange *self)
     if (!self) return;
     kd_hybrid_destroy(self->hybrid);
     kd_limit_destroy(self->limit);
+    kd_eom_data_destroy(self->data);
     kd_arena_release(&self->arena);
     kd_free(self);
 }

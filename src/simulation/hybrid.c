@@ -48,12 +48,13 @@ static kd_status create_states(kd_hybrid *self)
     return status;
 }
 
-kd_status kd_hybrid_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_state *x,
+kd_status kd_hybrid_create(kd_eom_data *point, const kd_inputs *inputs, const kd_simulation_options *opt, kd_state *x,
                            kd_dense_motion motion, void *context, kd_hybrid **hybrid)
 {
+    const kd_eom  *eom = kd_eom_data_eom(point);
     kd_event_rows *rows;
     *hybrid = NULL;
-    kd_status status = kd_event_rows_create(eom, inputs, &opt->events, &rows);
+    kd_status status = kd_event_rows_create(point, inputs, &opt->events, &rows);
     if (status < 0 || !is_hybrid(eom, rows)) return status;
     kd_hybrid *self = kd_alloc(sizeof *self);
     if (!self) {
@@ -71,7 +72,7 @@ kd_status kd_hybrid_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     self->next_break = self->next_sample = HUGE_VAL;
     // most events that one instant can tell: each function once, each row a few times, break, sample, kicks
     status = create_states(self);
-    if (status >= 0) status = kd_limit_create(eom, inputs, opt, x, rows, &self->limit);
+    if (status >= 0) status = kd_limit_create(point, inputs, opt, x, rows, &self->limit);
     if (status >= 0) {
         int n = kd_limit_count(self->limit);
         int room = self->dims.nswitch + TOLD_PER_ROW * (n - self->dims.nswitch) + 2 + kd_kick_room(eom);

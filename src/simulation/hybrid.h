@@ -14,8 +14,9 @@ typedef struct kd_hybrid kd_hybrid;
 // simulation.
 typedef kd_status (*kd_dense_motion)(double t, kd_state *x, void *context);
 
-// NULL in *hybrid and KD_OK: the equations have none. x is the state of the simulation, which passing changes.
-kd_status kd_hybrid_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_state *x,
+// NULL in *hybrid and KD_OK: the equations have none. point: the driver's evaluation point, which is moved; x is the
+// state of the simulation, which passing changes.
+kd_status kd_hybrid_create(kd_eom_data *point, const kd_inputs *inputs, const kd_simulation_options *opt, kd_state *x,
                            kd_dense_motion motion, void *context, kd_hybrid **hybrid) KD_NODISCARD;
 void      kd_hybrid_destroy(kd_hybrid *self);                // NULL is fine
 void      kd_hybrid_archive(kd_hybrid *self, kd_archive *a); // save or restore

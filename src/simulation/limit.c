@@ -31,9 +31,10 @@ struct kd_limit {
     char               message[700];
 };
 
-kd_status kd_limit_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt,
+kd_status kd_limit_create(kd_eom_data *point, const kd_inputs *inputs, const kd_simulation_options *opt,
                           const kd_state *x, kd_event_rows *rows, kd_limit **limit)
 {
+    const kd_eom *eom = kd_eom_data_eom(point);
     *limit = NULL;
     kd_limit *self = kd_alloc(sizeof *self);
     if (!self) return KD_ERR_MEMORY;
@@ -45,6 +46,7 @@ kd_status kd_limit_create(const kd_eom *eom, const kd_inputs *inputs, const kd_s
     self->initial.nconditions = 0; // of the start only
     self->initial.hold_p = self->initial.hold_v = NULL;
     self->initial.assume = false;
+    self->initial.point = point;
     self->rows = rows;
     self->count = self->dims.nswitch + (rows ? kd_event_rows_count(rows) : 0);
     // invariants are imposed behind an instant where the formulation imposes them in its steps
@@ -56,9 +58,10 @@ kd_status kd_limit_create(const kd_eom *eom, const kd_inputs *inputs, const kd_s
     self->e = kd_cut_double(&self->arena, self->dims.ne);
     self->level = kd_cut_double(&self->arena, self->dims.nlambda + self->dims.nmu);
     self->increment = kd_cut_double(&self->arena, self->dims.nv);
-    kd_status status = self->arena.failed ? KD_ERR_MEMORY : KD_OK;
-    if (status >= 0)
-        status = kd_acceleration_create(eom, &self->inputs, x, &opt->formulation_options, &self->acceleration);
+    kd_status              status = self->arena.failed ? KD_ERR_MEMORY : KD_OK;
+    kd_formulation_options options = opt->formulation_options;
+    options.point = point;
+    if (status >= 0) status = kd_acceleration_create(eom, &self->inputs, x, &options, &self->acceleration);
     if (status < 0) {
         kd_limit_destroy(self);
         return status;

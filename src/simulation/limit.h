@@ -7,8 +7,9 @@
 
 typedef struct kd_limit kd_limit;
 
-// x gives discrete states and active rows; it and rows (may be NULL) stay the caller's.
-kd_status kd_limit_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt,
+// point: an evaluation point of the caller, which is moved; x gives discrete states and active rows; both and rows (may
+// be NULL) stay the caller's.
+kd_status kd_limit_create(kd_eom_data *point, const kd_inputs *inputs, const kd_simulation_options *opt,
                           const kd_state *x, kd_event_rows *rows, kd_limit **limit) KD_NODISCARD;
 void      kd_limit_destroy(kd_limit *self);                // NULL is fine
 void      kd_limit_archive(kd_limit *self, kd_archive *a); // save or restore

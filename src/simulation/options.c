@@ -77,37 +77,47 @@ static part part_at(int i)
 
 enum { PARTS = KD_INTEGRATOR_COUNT + 5 };
 
-static bool is_repeated(int i)
+// All parts, those that several integrators share once; their number
+static int list_parts(part list[PARTS])
 {
-    for (int k = 0; k < i; k++)
-        if (part_at(k).rows == part_at(i).rows) return true;
-    return false;
+    int count = 0;
+    for (int i = 0; i < PARTS; i++) {
+        const part p = part_at(i);
+        int        k = 0;
+        while (k < count && list[k].rows != p.rows) k++;
+        if (k == count) list[count++] = p;
+    }
+    return count;
 }
 
-// Row and, in *place, the structure that it counts from; NULL: no more
-static const kd_option *row_at(int index, size_t *place)
+static const kd_option *row_at(int index)
 {
-    for (int i = 0; i < PARTS && index >= 0; i++) {
-        const part p = part_at(i);
-        if (is_repeated(i)) continue;
-        if (place) *place = p.place;
-        if (index < p.count) return &p.rows[index];
-        index -= p.count;
+    part      list[PARTS];
+    const int count = list_parts(list);
+    for (int i = 0; i < count && index >= 0; i++) {
+        if (index < list[i].count) return &list[i].rows[index];
+        index -= list[i].count;
     }
     return NULL;
 }
 
+// Row and, in *place (may be NULL), the structure that it counts from; NULL: none of this name
 static const kd_option *find(const char *name, size_t *place)
 {
-    const kd_option *row;
-    for (int i = 0; name && (row = row_at(i, place)); i++)
-        if (strcmp(row->name, name) == 0) return row;
+    part      list[PARTS];
+    const int count = name ? list_parts(list) : 0;
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < list[i].count; k++) {
+            if (strcmp(list[i].rows[k].name, name) != 0) continue;
+            if (place) *place = list[i].place;
+            return &list[i].rows[k];
+        }
     return NULL;
 }
 
 const kd_option *kd_option_at(int i)
 {
-    return row_at(i, NULL);
+    return row_at(i);
 }
 
 const kd_option *kd_option_find(const char *name)

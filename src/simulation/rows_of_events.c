@@ -78,9 +78,10 @@ static void cut_arrays(kd_event_rows *self)
         if (is_first(self, i)) self->friction[k++] = i;
 }
 
-kd_status kd_event_rows_create(const kd_eom *eom, const kd_inputs *inputs, const kd_event_options *opt,
+kd_status kd_event_rows_create(kd_eom_data *point, const kd_inputs *inputs, const kd_event_options *opt,
                                kd_event_rows **rows)
 {
+    const kd_eom *eom = kd_eom_data_eom(point);
     *rows = NULL;
     kd_event_rows *self = kd_alloc(sizeof *self);
     if (!self) return KD_ERR_MEMORY;
@@ -96,9 +97,10 @@ kd_status kd_event_rows_create(const kd_eom *eom, const kd_inputs *inputs, const
     cut_arrays(self);
     // a solver of its own: rows on trial must not disturb that of the limits
     kd_formulation_options options = kd_formulation_options_default();
-    kd_status              status = self->arena.failed ? KD_ERR_MEMORY : kd_state_create(eom, &self->x);
+    options.point = point;
+    kd_status status = self->arena.failed ? KD_ERR_MEMORY : kd_state_create(eom, &self->x);
     if (status >= 0) status = kd_acceleration_create(eom, inputs, self->x, &options, &self->solver);
-    if (status >= 0) status = kd_eom_data_reserve(kd_acceleration_data(self->solver));
+    if (status >= 0) status = kd_eom_data_reserve(point);
     if (status < 0)
         kd_event_rows_destroy(self);
     else

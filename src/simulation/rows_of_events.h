@@ -12,8 +12,8 @@
 
 typedef struct kd_event_rows kd_event_rows;
 
-// NULL in *rows and KD_OK: the equations have none.
-kd_status kd_event_rows_create(const kd_eom *eom, const kd_inputs *inputs, const kd_event_options *opt,
+// NULL in *rows and KD_OK: the equations have none. point: an evaluation point of the caller, which is moved
+kd_status kd_event_rows_create(kd_eom_data *point, const kd_inputs *inputs, const kd_event_options *opt,
                                kd_event_rows **rows) KD_NODISCARD;
 void      kd_event_rows_destroy(kd_event_rows *rows);
 void      kd_event_rows_archive(kd_event_rows *rows, kd_archive *a); // save or restore

@@ -118,7 +118,9 @@ kd_status kd_simulation_begin(kd_simulation *s, bool created)
     // before anything is made consistent: what the caller left
     kd_simulation_measure_assumed(s);
     s->from = s->x->t;
-    kd_status status = kd_initial_consistent(s->eom, &s->inputs, &s->opt.initial, s->x, s->message, sizeof s->message);
+    kd_initial_options opt = s->opt.initial;
+    opt.point = s->data;
+    kd_status status = kd_initial_consistent(s->eom, &s->inputs, &opt, s->x, s->message, sizeof s->message);
     // consistent values have accelerations
     s->x->unsolved = s->x->unsolved && status < 0;
     s->seen = s->x;

@@ -54,7 +54,7 @@ kd_status kd_simulation_advice(kd_simulation *s, char *text, size_t size)
     kd_simulation_options open = s->given;
     open.formulation = KD_FORMULATION_CHOSEN;
     open.integrator = KD_INTEGRATOR_CHOSEN;
-    kd_status status = kd_choice_create(s->eom, &s->inputs, s->x, &open, &choice);
+    kd_status status = kd_choice_create(s->data, &s->inputs, s->x, &open, &choice);
     if (status < 0) return status;
     const pace p = pace_of(s);
     const bool is_explicit = s->method->is_explicit;

@@ -129,7 +129,9 @@ kd_status kd_simulation_reconsider(kd_simulation *s)
     if (!kd_choice_look(s->choice, s->x, h, s->advised)) return KD_OK;
     kd_text(why, sizeof why,
             s->implicit ? "as steps of %.2g s are short enough for an explicit method (fastest motion %.2g 1/s)"
-                        : "as stability limits steps to %.2g s (fastest motion %.2g 1/s)",
+            : s->advised || h > kd_choice_stable_step(s->choice)
+                ? "as stability limits steps to %.2g s (fastest motion %.2g 1/s)"
+                : "as steps of %.2g s are short beside what moves (fastest motion %.2g 1/s, which has died out)",
             h, kd_choice_radius(s->choice));
     return kd_simulation_change_method(s, why);
 }
@@ -143,6 +145,11 @@ bool kd_simulation_is_curable(const kd_simulation *s, kd_status status)
 }
 
 // ---- queries --------------------------------------------------------------------------------------------------------
+
+const char *kd_simulation_choice(const kd_simulation *s)
+{
+    return s && s->choice ? kd_choice_reason(s->choice) : "";
+}
 
 long kd_simulation_changes(const kd_simulation *s)
 {

@@ -132,7 +132,7 @@ kd_status kd_simulation_create_checks(kd_simulation *s)
 {
     kd_status status = kd_simulation_may_take_back(s) ? create_search(s) : KD_OK;
     if (status < 0 || kd_simulation_why_not_verified(s)) return status;
-    return kd_verify_create(s->eom, &s->inputs, &s->opt, s->dae, s->integrator, s->x, &s->verify);
+    return kd_verify_create(s->data, &s->inputs, &s->opt, s->dae, s->integrator, s->x, &s->verify);
 }
 
 // Formulation and integrator for s->x: those that were named, or the choice for motions that are stiff or not
@@ -150,6 +150,9 @@ kd_status kd_simulation_create_method(kd_simulation *s, bool implicit, char *mes
     s->method = kd_integrator_about(s->opt.integrator, &s->opt.integrator_options);
     choose_projection(s->method, &s->opt);
     s->opt.formulation_options.without_matrices = s->method->is_explicit;
+    // those with a right-hand side count what they evaluate, at a point of their own
+    const kd_formulation_info *about = kd_formulation_about(s->opt.formulation); // NULL: none of this number
+    s->opt.formulation_options.point = about && !about->has_rhs ? s->data : NULL;
     // x in the form's own coordinates, then the integrator that has to fit
     kd_dae  **form = &s->form[implicit];
     kd_status status = *form ? KD_OK
@@ -166,20 +169,27 @@ kd_status kd_simulation_create_method(kd_simulation *s, bool implicit, char *mes
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
+// What a simulation cannot do without; false: told
+static bool is_complete(const kd_eom *eom, const kd_state *x, kd_simulation **simulation, char *message, size_t size)
+{
+    if (!eom || !x || !simulation) {
+        kd_text(message, size, "kd_simulation_create: %s is NULL", !eom ? "eom" : (!x ? "x" : "simulation"));
+        return false;
+    }
+    if (!kd_state_fits(eom, x)) {
+        kd_text(message, size,
+                "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
+        return false;
+    }
+    return true;
+}
+
 kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt,
                                kd_state *x, kd_simulation **simulation, char *message, size_t size)
 {
     kd_text(message, size, "%s", "");
     if (simulation) *simulation = NULL;
-    if (!eom || !x || !simulation) {
-        kd_text(message, size, "kd_simulation_create: %s is NULL", !eom ? "eom" : (!x ? "x" : "simulation"));
-        return KD_ERR_ARGUMENT;
-    }
-    if (!kd_state_fits(eom, x)) {
-        kd_text(message, size,
-                "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
-        return KD_ERR_ARGUMENT;
-    }
+    if (!is_complete(eom, x, simulation, message, size)) return KD_ERR_ARGUMENT;
     kd_status      status = KD_ERR_MEMORY;
     kd_simulation *s = kd_alloc(sizeof *s);
     if (!s) goto failed;
@@ -198,7 +208,9 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     if (status == KD_OK) status = check_invariants(eom, &s->opt, message, size);
     if (status < 0) goto failed;
     s->given = s->opt;
-    if (open) status = kd_choice_create(eom, &s->inputs, x, &s->opt, &s->choice);
+    // one evaluation point for all that looks at the motion, beside that of the form
+    status = kd_eom_data_create(eom, &s->data);
+    if (status >= 0 && open) status = kd_choice_create(s->data, &s->inputs, x, &s->opt, &s->choice);
     if (status >= 0)
         status = kd_simulation_create_method(s, s->choice && kd_choice_starts_stiff(s->choice), message, size);
     if (status < 0) goto failed;
@@ -209,10 +221,12 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     s->active = kd_alloc((size_t)(kd_eom_dims(eom).nlambda + kd_eom_dims(eom).nmu));
     status = s->active ? KD_OK : KD_ERR_MEMORY;
     // redundant rows; events; ranks, collapse; checks of accepted steps come with the method
-    if (status >= 0 && s->opt.formulation_options.constraints == KD_DECOMPOSE_SVD)
-        status = kd_acceleration_create(eom, &s->inputs, x, &s->opt.formulation_options, &s->least);
-    if (status >= 0) status = kd_hybrid_create(eom, &s->inputs, &s->opt, x, kd_simulation_state_inside, s, &s->hybrid);
-    if (status >= 0) status = kd_eom_data_create(eom, &s->data);
+    kd_formulation_options options = s->opt.formulation_options;
+    options.point = s->data;
+    if (status >= 0 && options.constraints == KD_DECOMPOSE_SVD)
+        status = kd_acceleration_create(eom, &s->inputs, x, &options, &s->least);
+    if (status >= 0)
+        status = kd_hybrid_create(s->data, &s->inputs, &s->opt, x, kd_simulation_state_inside, s, &s->hybrid);
     if (status >= 0)
         status =
             kd_rank_watch_create(s->data, &s->inputs, kd_simulation_tolerances_of(&s->opt), &s->ranks, &s->unwatched);
@@ -244,11 +258,11 @@ void kd_simulation_destroy(kd_simulation *s)
     kd_unseen_destroy(s->search);
     kd_verify_destroy(s->verify);
     kd_probe_destroy(s->probe);
-    kd_eom_data_destroy(s->data);
     kd_integrator_destroy(s->integrator);
     for (int k = 0; k < 2; k++) kd_dae_destroy(s->form[k]);
     kd_choice_destroy(s->choice);
     kd_acceleration_destroy(s->least);
+    kd_eom_data_destroy(s->data);
     kd_state_destroy(s->at);
     kd_state_destroy(s->origin);
     kd_free(s->vector);

@@ -14,97 +14,34 @@
 
 #include "core/archive.h"
 #include "core/text.h"
-#include "point/acceleration.h"
-#include "point/dense_output.h"
-#include "simulation/course.h"
+#include "simulation/verify_impl.h"
 
 static const double GOLDEN = 0.6180339887498949; // (sqrt 5 - 1) / 2
 static const double INSIDE = 0.9;                // part of the step, around its middle, that points come from
 static const double ALLOWED = 100;               // defect that a step may have, in tolerances
 static const double ALLOWED_INSIDE = 10;         // the same for radau, in its inner tolerances
-static const double EPSILON = 5e-3;              // of h: distance of points of dense output for its derivative
 static const double OWN_ERROR = 0.3;             // times |x_I' - cubic'|: one power of h more than the cubic has
 static const double OWN_MOST = 1000;             // tolerances: beyond, the polynomial is no picture of the motion
 static const double NOISE = 2;                   // times what was seen before and had no weight
-static const double FADES = 0.5;      // that noise at a point at which it is less, squared at each one in a row
-enum { MOST_FADES = 8 };              // squares of it: 0.5^256 is nothing
-static const double FORGET = 0.97;    // of the length of steps from check to check
-static const double COMPARABLE = 0.1; // of a step: one before it that is shorter extrapolates its errors
-static const double SHORTER = 0.5;    // of a step that does not stand
-static const double GREW = 2;         // times the last step: check it
-static const double LONGER = 1.5;     // than all that were checked lately: check it
-static const double CALM = 0.01;      // of what is allowed: a defect so small, in a step that is idle,
-static const double CALM_LONGER = 4;  // lets steps grow by this before the next check, if laws are searched
-static const double LONG = 0.1;       // of the run: steps in which all points are looked at, without searched laws
-static const double SHORT = 1e-3;     // of the run: steps that grow up to here are no news
-static const double FELL = 0.5;       // of the last step: so short is one only where something happens
-static const double IDLE = 30;        // own error of the polynomial up to which accuracy hardly limits h
-static const double SUSPECT = 0.3;    // of what is allowed: look at more points of a long step
-static const double SUDDEN = 10;      // times what slopes changed in the step before: something has set in
-enum { MOST_PAUSE = 64 };             // steps from check to check in stiff motions
-enum { CAREFUL = 4 };                 // points in a step before a doubtful time
-enum { DENSE = 100 };                 // points in a run with fewer steps, where laws cannot be searched
-static const double GAMMA = 4;        // over h: leading coefficient of the correction
-static const double WAY_OFF = 16;     // times 1 / h: factors of a step of quite another length
-enum { MAX_NEWTON = 6 };
-static const double SLOW = 0.5;        // rate of convergence beyond which the correction is none
-static const double SOLVED = 0.1;      // an increment of so few tolerances is small enough
+static const double FADES = 0.5;       // that noise at a point at which it is less, squared at each one in a row
+enum { MOST_FADES = 8 };               // squares of it: 0.5^256 is nothing
+static const double FORGET = 0.97;     // of the length of steps from check to check
+static const double COMPARABLE = 0.1;  // of a step: one before it that is shorter extrapolates its errors
+static const double SHORTER = 0.5;     // of a step that does not stand
+static const double GREW = 2;          // times the last step: check it
+static const double LONGER = 1.5;      // than all that were checked lately: check it
+static const double CALM = 0.01;       // of what is allowed: a defect so small, in a step that is idle,
+static const double CALM_LONGER = 4;   // lets steps grow by this before the next check, if laws are searched
+static const double LONG = 0.1;        // of the run: steps in which all points are looked at, without searched laws
+static const double SHORT = 1e-3;      // of the run: steps that grow up to here are no news
+static const double FELL = 0.5;        // of the last step: so short is one only where something happens
+static const double IDLE = 30;         // own error of the polynomial up to which accuracy hardly limits h
+static const double SUSPECT = 0.3;     // of what is allowed: look at more points of a long step
+static const double SUDDEN = 10;       // times what slopes changed in the step before: something has set in
+enum { MOST_PAUSE = 64 };              // steps from check to check in stiff motions
+enum { CAREFUL = 4 };                  // points in a step before a doubtful time
+enum { DENSE = 100 };                  // points in a run with fewer steps, where laws cannot be searched
 static const double AT_A_GLANCE = 0.5; // of what is allowed: with a matrix of about here
-
-enum { MOST_NODES = 4 }; // of the polynomial
-
-typedef struct past { // start of an earlier step
-    double  t;
-    double *x, *d; // (n)
-} past;
-
-struct kd_verify {
-    kd_arena         arena;
-    const kd_eom    *eom;
-    kd_inputs        inputs;
-    kd_dims          dims;
-    kd_dae          *dae;
-    kd_integrator   *integrator;
-    kd_acceleration *acceleration; // forms without right-hand side
-    double           rtol, atol, allowed;
-    int              n, np, nv, nr; // of x; where positions, velocities and inner states begin
-    int              v, r, w, s, lambda, mu, a;
-    bool             identity;            // p' = v
-    bool             knows_a;             // x has accelerations
-    int              dense;               // points in a run at least, where accuracy does not limit steps
-    int              dense_inputs;        // the same for inputs, where only they can have done something
-    double           odd;                 // a time in this step at which they have; NaN: none
-    double          *u[3];                // (3 nu) u, u', u'' at the ends of the step and inside
-    kd_course       *course;              // (nu) inputs along the step
-    past             before[2];           // starts of the steps before, the last one first
-    int              chained, chain_most; // so many of them are nodes of the polynomial; at most
-    double          *x_end;               // (n) end of the last step that was seen
-    double          *d0, *d1;             // (n)
-    double          *x, *slope, *cubic;   // (n) of the polynomial, x_I, x_I' and that of the cubic
-    double          *rate;                // (n) x' by the equations
-    double          *noise;               // (n) h |delta| that was seen and had no weight
-    int              fading;              // points in a row at which far less was seen
-    double          *part, *y, *F, *dx;   // of the correction
-    double          *x_mid, *d_mid;       // (n)
-    double          *moved;               // (n) by the correction, along the motion
-    double          *tolerance;           // (n) of positions, velocities and inner states in this step
-    bool             solved;              // slopes of this step are those of the equations
-    bool             corrects;            // a correction is possible
-    int              period, pause;       // at least every so many steps are checked; at present
-    bool             idle;                // accuracy hardly limited the last step that was checked
-    bool             calm;                // and its defect was far below what is allowed
-    long             sequence;            // number of the point
-    int              since;               // steps since the last check
-    long             rejected;            // attempts that the integrator has rejected so far
-    int              troubled;            // so many steps are still to be checked since it last did
-    double           h_known, h_last;     // longest step that was checked lately, last step
-    bool             late;                // the method does not evaluate at the start of a step
-    double           change, change_last; // of the slopes in this step and in the last one, in tolerances
-    double           t_start, span;       // of all runs
-    double           doubt; // a time inside a step that did not stand: up to it all steps are checked; NaN: none
-    kd_verification  result;
-    char             why[200];
-};
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
@@ -114,8 +51,8 @@ static void take_tolerances(kd_verify *self, const kd_simulation_options *o, con
     self->rtol = o->integrator_options.rtol;
     self->atol = o->integrator_options.atol;
     self->allowed = ALLOWED;
-    if (method
-            ->loose_inside) { // which is less accurate inside a step than at its end: 0.1 tol^((s + 1) / (2 s)), s stages
+    // less accurate inside a step than at its end: 0.1 tol^((s + 1) / (2 s)), s stages
+    if (method->loose_inside) {
         const double s = 0.5 * (method->order + 1);
         self->allowed = fmax(ALLOWED, ALLOWED_INSIDE * 0.1 * pow(self->rtol, (s + 1) / (2 * s) - 1));
     }
@@ -159,9 +96,10 @@ static void cut_arrays(kd_verify *self)
     self->course = kd_arena_cut(&self->arena, (size_t)self->dims.nu, sizeof *self->course);
 }
 
-kd_status kd_verify_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_dae *dae,
+kd_status kd_verify_create(kd_eom_data *point, const kd_inputs *inputs, const kd_simulation_options *opt, kd_dae *dae,
                            kd_integrator *integrator, const kd_state *x, kd_verify **verify)
 {
+    const kd_eom             *eom = kd_eom_data_eom(point);
     const kd_integrator_info *method = kd_integrator_about(opt->integrator, &opt->integrator_options);
     *verify = NULL;
     kd_verify *self = kd_alloc(sizeof *self);
@@ -194,8 +132,10 @@ kd_status kd_verify_create(const kd_eom *eom, const kd_inputs *inputs, const kd_
     cut_arrays(self);
     kd_status status = self->arena.failed ? KD_ERR_MEMORY : KD_OK;
     // forms without a right-hand side: accelerations are solved for here
+    kd_formulation_options options = opt->formulation_options;
+    options.point = point;
     if (status >= 0 && !dae->methods->rhs)
-        status = kd_acceleration_create(eom, &self->inputs, x, &opt->formulation_options, &self->acceleration);
+        status = kd_acceleration_create(eom, &self->inputs, x, &options, &self->acceleration);
     if (status < 0) {
         kd_verify_destroy(self);
         return status;
@@ -239,224 +179,7 @@ void kd_verify_anew(kd_verify *self)
     self->rejected = stats.rejected_error + stats.rejected_newton;
 }
 
-// ---- the polynomials ------------------------------------------------------------------------------------------------
-
-// Weights of values and slopes at count nodes in Hermite's polynomial at t, and in its derivative
-typedef struct hermite {
-    double value[MOST_NODES], value_slope[MOST_NODES]; // of x_j in x(t), x'(t)
-    double rate[MOST_NODES], rate_slope[MOST_NODES];   // of x'_j
-} hermite;
-
-// With Lagrange's l_j: value (1 - 2 l_j'(t_j) (t - t_j)) l_j^2, rate (t - t_j) l_j^2
-static hermite weights(int count, const double *node, double t)
-{
-    hermite w = {0};
-    // l = l_j(t), dl = l_j'(t), own = l_j'(t_j)
-    for (int j = 0; j < count; j++) {
-        double l = 1, dl = 0, own = 0;
-        for (int k = 0; k < count; k++) {
-            if (k == j) continue;
-            double product = 1 / (node[j] - node[k]);
-            own += 1 / (node[j] - node[k]);
-            for (int m = 0; m < count; m++)
-                if (m != j && m != k) product *= (t - node[m]) / (node[j] - node[m]);
-            dl += product;
-            l *= (t - node[k]) / (node[j] - node[k]);
-        }
-        double u = t - node[j], c = 1 - 2 * own * u;
-        w.value[j] = c * l * l;
-        w.value_slope[j] = -2 * own * l * l + 2 * c * l * dl;
-        w.rate[j] = u * l * l;
-        w.rate_slope[j] = l * l + 2 * u * l * dl;
-    }
-    return w;
-}
-
-// What a node with the values x_j and slopes d_j gives to n components of the polynomial and its derivative
-static void add_node(int n, const hermite *w, int j, const double *restrict xj, const double *restrict dj,
-                     double *restrict x, double *restrict slope)
-{
-    const double value = w->value[j], value_slope = w->value_slope[j], rate = w->rate[j], rate_slope = w->rate_slope[j];
-    for (int i = 0; i < n; i++) {
-        x[i] += value * xj[i] + rate * dj[i];
-        slope[i] += value_slope * xj[i] + rate_slope * dj[i];
-    }
-}
-
-// n components from place i on
-static void take_polynomial(kd_verify *self, const kd_step_ends *e, const hermite *w, int i, int n)
-{
-    double *x = self->x + i, *slope = self->slope + i;
-    memset(x, 0, (size_t)n * sizeof *x);
-    memset(slope, 0, (size_t)n * sizeof *slope);
-    add_node(n, w, 0, e->x0 + i, self->d0 + i, x, slope);
-    add_node(n, w, 1, e->x1 + i, self->d1 + i, x, slope);
-    for (int j = 0; j < self->chained; j++)
-        add_node(n, w, 2 + j, self->before[j].x + i, self->before[j].d + i, x, slope);
-}
-
-// More is known about positions with p' = v: the quintic of p, v, a at both ends, s the part of the step
-static void take_positions(kd_verify *self, const kd_step_ends *e, double s)
-{
-    const double  h = e->t1 - e->t0, s3 = s * s * s, q = 1 - s;
-    const double  p1 = s3 * (10 - s * (15 - 6 * s)), p0 = 1 - p1;
-    const double  v0 = h * s * (1 - s * s * (6 - s * (8 - 3 * s))), v1 = -h * s3 * (4 - s * (7 - 3 * s));
-    const double  a0 = 0.5 * h * h * s * s * q * q * q, a1 = 0.5 * h * h * s3 * q * q;
-    const double *x0 = e->x0, *x1 = e->x1, *d0 = self->d0 + self->v, *d1 = self->d1 + self->v;
-    for (int i = 0; i < self->np; i++)
-        self->x[i] = p0 * x0[i] + p1 * x1[i] + v0 * x0[self->v + i] + v1 * x1[self->v + i] + a0 * d0[i] + a1 * d1[i];
-    memcpy(self->slope, self->x + self->v, (size_t)self->np * sizeof(double));
-}
-
-// x_I, x_I' and the derivative of the cubic at t
-static void interpolate(kd_verify *self, const kd_step_ends *e, double t)
-{
-    // with the starts of the steps before: degree 5 or 7; without: the cubic itself
-    const double  node[MOST_NODES] = {e->t0, e->t1, self->before[0].t, self->before[1].t};
-    const hermite best = weights(2 + self->chained, node, t), low = weights(2, node, t);
-    const double  theta = (t - e->t0) / (e->t1 - e->t0);
-    const int     from = self->identity ? self->v : 0, known = self->r + self->nr;
-    take_polynomial(self, e, &best, from, known - from);
-    if (self->identity) take_positions(self, e, theta);
-    for (int i = self->v; i < known; i++)
-        self->cubic[i] = low.value_slope[0] * e->x0[i] + low.value_slope[1] * e->x1[i] +
-                         low.rate_slope[0] * self->d0[i] + low.rate_slope[1] * self->d1[i];
-    // multipliers and the like are only starting values
-    for (int i = known; i < self->n; i++) self->x[i] = (1 - theta) * e->x0[i] + theta * e->x1[i];
-}
-
-// ---- the equations --------------------------------------------------------------------------------------------------
-
-// x' at (t, x) of velocities and inner states
-static kd_eval evaluate(kd_verify *self, double t)
-{
-    double *x = self->x, *a = self->rate + self->v;
-    if (self->dae->methods->rhs) return self->dae->methods->rhs(self->dae->impl, t, x, self->rate);
-    kd_eval answer = KD_EVAL_OK;
-    // contact coordinates, then accelerations with multipliers, then r' at them
-    if (self->dims.ns > 0) answer = kd_acceleration_contacts(self->acceleration, t, x, x + self->s);
-    if (answer == KD_EVAL_OK)
-        answer = kd_acceleration_solve(self->acceleration, t, x, x + self->s, x + self->v, x + self->r, a, x + self->w,
-                                       x + self->lambda, x + self->mu);
-    if (answer != KD_EVAL_OK || self->nr == 0) return answer;
-    kd_eom_data *data = kd_acceleration_data(self->acceleration);
-    kd_eom_at_acceleration(data, a, x + self->w, x + self->lambda, x + self->mu);
-    return kd_eom_eval(data, KD_B, self->rate + self->r);
-}
-
-// The same, about, with the matrix of the last point that was solved; *done false: there is none, or it is too far away
-static kd_eval glance(kd_verify *self, double t, bool *done)
-{
-    double *x = self->x, *a = self->rate + self->v;
-    *done = false;
-    if (!self->acceleration || self->dims.ns > 0) return KD_EVAL_OK;
-    kd_eval answer =
-        kd_acceleration_difference(self->acceleration, t, x, x + self->s, x + self->v, x + self->r,
-                                   self->slope + self->v, x + self->w, x + self->lambda, x + self->mu, a, done);
-    for (int i = 0; i < self->nv; i++) a[i] += self->slope[self->v + i];
-    if (answer != KD_EVAL_OK || !*done || self->nr == 0) return answer;
-    return kd_eom_eval(kd_acceleration_data(self->acceleration), KD_B, self->rate + self->r);
-}
-
-// ---- the correction -------------------------------------------------------------------------------------------------
-
-// part, y at (t, x_mid, d_mid)
-static kd_eval reduced_defect(kd_verify *self, double t)
-{
-    const kd_dae_class *f = self->dae->methods;
-    if (f->evaluate) return f->evaluate(self->dae->impl, t, self->x_mid, self->d_mid, self->part, self->y);
-    kd_eval answer = f->residual(self->dae->impl, t, self->x_mid, self->d_mid, self->F);
-    if (answer == KD_EVAL_OK) f->reduce(self->dae->impl, self->F, self->part, self->y);
-    return answer;
-}
-
-static void take_tolerance(kd_verify *self, const kd_step_ends *e)
-{
-    for (int i = 0; i < self->r + self->nr; i++)
-        self->tolerance[i] =
-            self->atol * (self->dae->unit ? self->dae->unit[i] : 1) + self->rtol * fmax(fabs(e->x0[i]), fabs(e->x1[i]));
-}
-
-// Largest component of dx, positions, velocities and inner states, in tolerances
-static double size_of(const kd_verify *self, const double *dx)
-{
-    double most = 0;
-    for (int i = 0; i < self->r + self->nr; i++) {
-        double size = fabs(dx[i]) / self->tolerance[i];
-        if (!(size <= most)) most = size;
-    }
-    return most;
-}
-
-// One increment of Newton's method with the matrix of x_I; moved: what the differential equations ask for, without the
-// way back to the constraints, which the polynomial leaves and which is no error of the step
-static double move(kd_verify *self, double gamma)
-{
-    const kd_dae_class *f = self->dae->methods;
-    const int           nd = self->dae->nderivative > 0 ? self->dae->nderivative : self->n;
-    f->solve_real(self->dae->impl, self->y);
-    f->expand(self->dae->impl, self->part, self->y, self->dx);
-    for (int i = 0; i < self->n; i++) self->x_mid[i] += self->dx[i];
-    for (int i = 0; i < nd; i++) self->d_mid[i] += gamma * self->dx[i];
-    for (int i = 0; i < self->n; i++) self->moved[i] += self->dx[i] - self->part[i];
-    return size_of(self, self->dx);
-}
-
-// Newton's method from x_I with the factors of gamma F_x' + F_x that the form has. gamma |x - x_I| in tolerances;
-// INFINITY: it does not converge
-static double iterate(kd_verify *self, double t, double gamma)
-{
-    double before = INFINITY;
-    memcpy(self->x_mid, self->x, (size_t)self->n * sizeof(double));
-    memcpy(self->d_mid, self->slope, (size_t)self->n * sizeof(double));
-    memset(self->moved, 0, (size_t)self->n * sizeof(double));
-    memset(self->part, 0, (size_t)self->n * sizeof(double));
-    for (int k = 0; k < MAX_NEWTON && reduced_defect(self, t) == KD_EVAL_OK; k++) {
-        double size = move(self, gamma);
-        // the second increment must be half of the first: otherwise the iteration tells nothing
-        if (!(size < (k == 1 ? SLOW : 1) * before)) break;
-        before = size;
-        // converged; what counts is the way along the motion
-        if (k > 0 && size <= fmax(SOLVED, 0.1 * size_of(self, self->moved))) return gamma * size_of(self, self->moved);
-    }
-    return INFINITY;
-}
-
-// With what the step has left, which costs no derivatives: its factors, or those of the derivatives at its end
-static double iterate_cheaply(kd_verify *self, double t, double h)
-{
-    double gamma = kd_integrator_gamma(self->integrator);
-    if (gamma < 0) return INFINITY;
-    if (gamma > 0) return gamma * h > 1 / WAY_OFF && gamma * h < WAY_OFF ? iterate(self, t, gamma) : INFINITY;
-    gamma = GAMMA / h;
-    return self->dae->methods->factor(self->dae->impl, gamma, gamma, 0) < 0 ? INFINITY : iterate(self, t, gamma);
-}
-
-// With the matrix of this point, after which the integrator needs a new one of its own
-static double iterate_here(kd_verify *self, double t, double h)
-{
-    // hints of the integrator for its own steps are restored at the end
-    kd_dae      *dae = self->dae;
-    const double gamma = GAMMA / h, h_kept = dae->h, gamma_kept = dae->gamma;
-    dae->h = h;
-    dae->gamma = gamma;
-    kd_status status = dae->methods->linearize(dae->impl, t, self->x, self->slope, false);
-    if (status >= 0) status = dae->methods->factor(dae->impl, gamma, gamma, 0);
-    double most = status >= 0 ? iterate(self, t, gamma) : INFINITY;
-    dae->h = h_kept;
-    dae->gamma = gamma_kept;
-    kd_integrator_refresh(self->integrator);
-    return most;
-}
-
-// How far do the equations move x_I? F(t, x, x_I' + gamma (x - x_I)) = 0 for x, as an implicit Euler step of length
-// 1 / gamma to this point: what is stiff hardly moves, whatever its forces are. gamma h |x - x_I| in tolerances;
-// INFINITY: no solution close by. Only what does not stand is worth a matrix of its own.
-static double correction(kd_verify *self, const kd_step_ends *e, double t)
-{
-    const double h = e->t1 - e->t0, moved = h * iterate_cheaply(self, t, h);
-    return moved <= self->allowed ? moved : h * iterate_here(self, t, h);
-}
+// ---- the defect -----------------------------------------------------------------------------------------------------
 
 // Largest h |delta| beyond the polynomial's own error and what is known to have no weight, in tolerances
 static double defect(kd_verify *self, const kd_step_ends *e, int *worst)
@@ -477,32 +200,10 @@ static double defect(kd_verify *self, const kd_step_ends *e, int *worst)
     return most;
 }
 
-// ---- dense output ---------------------------------------------------------------------------------------------------
-
-// Methods of higher order than the polynomial have dense output of their order: its derivative by differences over the
-// five points t + k epsilon h, which leaves (epsilon h)^4 x^(5) / 30
-// f'(t) = (f_-2 - 8 f_-1 + 8 f_1 - f_2) / (12 step)
-static kd_status dense_motion(kd_verify *self, const kd_step_ends *e, double t)
-{
-    static const double weight[5] = {1.0 / 12, -2.0 / 3, 0, 2.0 / 3, -1.0 / 12};
-    const double        h = e->t1 - e->t0, step = EPSILON * h;
-    const size_t        bytes = (size_t)self->n * sizeof(double);
-    memset(self->slope, 0, bytes);
-    for (int k = 0; k < 5; k++) {
-        kd_status status = kd_integrator_dense(self->integrator, t + (k - 2) * step, self->x_mid);
-        if (status < 0) return status;
-        if (k == 2) memcpy(self->x, self->x_mid, bytes);
-        for (int i = 0; i < self->n; i++) self->slope[i] += weight[k] / step * self->x_mid[i];
-    }
-    // dense output has no polynomial of lower order beside it: its own error counts as zero
-    memcpy(self->cubic, self->slope, bytes);
-    return KD_OK;
-}
-
 // The defect of the dense output instead of that of the polynomial
 static double dense_defect(kd_verify *self, const kd_step_ends *e, double t, int *worst)
 {
-    if (dense_motion(self, e, t) < 0 || evaluate(self, t) != KD_EVAL_OK) return INFINITY;
+    if (kd_verify_dense(self, e, t) < 0 || kd_verify_evaluate(self, t) != KD_EVAL_OK) return INFINITY;
     return defect(self, e, worst);
 }
 
@@ -551,7 +252,7 @@ static void fade_noise(kd_verify *self, const kd_step_ends *e)
 static kd_eval solve_slope(kd_verify *self, double t, const double *x, double *d)
 {
     memcpy(self->x, x, (size_t)self->n * sizeof *x);
-    kd_eval answer = evaluate(self, t);
+    kd_eval answer = kd_verify_evaluate(self, t);
     if (answer == KD_EVAL_OK) memcpy(d + self->v, self->rate + self->v, (size_t)(self->nv + self->nr) * sizeof *x);
     return answer;
 }
@@ -566,8 +267,8 @@ static double defect_of_equations(kd_verify *self, const kd_step_ends *e, double
     if (answer == KD_EVAL_OK) answer = solve_slope(self, e->t1, e->x1, self->d1);
     for (int j = 0; answer == KD_EVAL_OK && j < self->chained; j++)
         answer = solve_slope(self, self->before[j].t, self->before[j].x, self->before[j].d);
-    interpolate(self, e, t);
-    if (answer == KD_EVAL_OK) answer = evaluate(self, t);
+    kd_verify_interpolate(self, e, t);
+    if (answer == KD_EVAL_OK) answer = kd_verify_evaluate(self, t);
     return answer == KD_EVAL_OK ? defect(self, e, worst) : INFINITY;
 }
 
@@ -575,12 +276,12 @@ static double defect_of_equations(kd_verify *self, const kd_step_ends *e, double
 static double look_at(kd_verify *self, const kd_step_ends *e, double t, int *worst)
 {
     bool seen;
-    interpolate(self, e, t);
+    kd_verify_interpolate(self, e, t);
     self->result.points++;
-    kd_eval answer = glance(self, t, &seen);
+    kd_eval answer = kd_verify_glance(self, t, &seen);
     double  size = answer == KD_EVAL_OK && seen ? defect(self, e, worst) : INFINITY;
     if (size <= AT_A_GLANCE * self->allowed) return size;
-    if (answer != KD_EVAL_STOP) answer = evaluate(self, t);
+    if (answer != KD_EVAL_STOP) answer = kd_verify_evaluate(self, t);
     if (answer == KD_EVAL_STOP) return -1;
     // in the order of their cost: polynomial, slopes of the equations, dense output or correction
     size = answer == KD_EVAL_OK ? defect(self, e, worst) : INFINITY;
@@ -588,7 +289,7 @@ static double look_at(kd_verify *self, const kd_step_ends *e, double t, int *wor
     if (!self->solved) size = defect_of_equations(self, e, t, worst);
     if (size <= self->allowed) return size;
     if (!self->corrects) return fmin(size, dense_defect(self, e, t, worst));
-    double moved = correction(self, e, t);
+    double moved = kd_verify_correction(self, e, t);
     // it is the motion that errs; otherwise stiff forces were to blame: their noise is learned
     if (moved > self->allowed) return fmin(size, moved);
     learn_noise(self, e);
@@ -615,7 +316,7 @@ static bool has_set_in(const kd_verify *self, double h)
 static double change_in(kd_verify *self, const kd_step_ends *e)
 {
     double most = 0;
-    take_tolerance(self, e);
+    kd_verify_take_tolerance(self, e);
     for (int i = self->v; i < self->r + self->nr; i++)
         most = fmax(most, fabs(self->d1[i] - self->d0[i]) * (e->t1 - e->t0) / self->tolerance[i]);
     return most;
@@ -718,7 +419,7 @@ static kd_status check(kd_verify *self, const kd_step_ends *e, kd_step_verdict *
     bool   suspect = has_grown(self, h) || is_long(self, h);
     double first = 0; // the others follow it at equal distances
     self->result.checked++;
-    take_tolerance(self, e);
+    kd_verify_take_tolerance(self, e);
     for (int k = doubted || !isnan(self->odd) ? -1 : 0; k < count; k++) {
         // the sequence goes on over steps; within one step the points are spread evenly
         double theta = fmod((double)++self->sequence * GOLDEN, 1);
@@ -764,7 +465,7 @@ static void go_on(kd_verify *self, const kd_step_ends *e, const kd_step_verdict 
     size_t bytes = (size_t)self->n * sizeof(double);
     double h = e->t1 - e->t0;
     // its start is a node of the next polynomials
-    const past oldest = self->before[1];
+    const kd_verify_past oldest = self->before[1];
     self->before[1] = self->before[0];
     self->before[0] = oldest;
     self->before[0].t = e->t0;

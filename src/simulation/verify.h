@@ -18,8 +18,9 @@ static const kd_step_verdict KD_STANDS = {INFINITY, 0, NULL};
 // Steps against the equations of motion at points inside
 typedef struct kd_verify kd_verify;
 
-// integrator works on dae; x is the state of the simulation: discrete states and active rows
-kd_status kd_verify_create(const kd_eom *eom, const kd_inputs *inputs, const kd_simulation_options *opt, kd_dae *dae,
+// point: the driver's evaluation point; integrator works on dae; x is the state of the simulation: discrete states and
+// active rows
+kd_status kd_verify_create(kd_eom_data *point, const kd_inputs *inputs, const kd_simulation_options *opt, kd_dae *dae,
                            kd_integrator *integrator, const kd_state *x, kd_verify **verify) KD_NODISCARD;
 void      kd_verify_destroy(kd_verify *self);                // NULL is fine
 void      kd_verify_archive(kd_verify *self, kd_archive *a); // save or restore

@@ -440,6 +440,8 @@ static kd_status check_arguments(const kd_eom *eom, const kd_initial_options *op
         wrong = "the equations of motion or the state are missing";
     else if (!kd_state_fits(eom, x))
         wrong = "the state belongs to other equations: make it with kd_state_create(eom, ...)";
+    else if (opt->point && kd_eom_data_eom(opt->point) != eom)
+        wrong = "the evaluation point belongs to other equations";
     else if (opt->max_iterations < 1)
         wrong = "max_iterations must be at least 1";
     else if (opt->nconditions < 0)
@@ -478,14 +480,15 @@ static kd_status create_problem(kd_iv *iv, const kd_eom *eom, const kd_initial_o
     iv->value_near = kd_cut_double(a, opt->nconditions);
     iv->levels = kd_arena_cut(a, (size_t)opt->nconditions, 1);
     if (a->failed) return KD_ERR_MEMORY;
-    kd_status st = kd_eom_data_create(eom, &iv->data);
+    iv->data = opt->point;
+    kd_status st = iv->data ? KD_OK : kd_eom_data_create(eom, &iv->data);
     return st == KD_OK ? kd_state_create(eom, &iv->now) : st;
 }
 
 static void destroy_problem(kd_iv *iv)
 {
     kd_state_destroy(iv->now);
-    kd_eom_data_destroy(iv->data);
+    if (!iv->opt->point) kd_eom_data_destroy(iv->data);
     kd_arena_release(&iv->arena);
 }
 

@@ -27,6 +27,7 @@ void kd_iv_append_row(const kd_iv *iv, int fn, int i, char *text)
     char        name[128];
     const char *what = "constraint", *level = "";
     kd_kind     kind = KD_NAME_LAMBDA;
+    // conditions of the caller have names of their own or numbers; of all others what it is, of which kind and level
     switch (fn) {
     case KD_IV_CONDITION: {
         const char *given = iv->opt->condition_name ? iv->opt->condition_name(i, iv->opt->context) : NULL;

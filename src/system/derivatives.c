@@ -99,12 +99,12 @@ static void add_frozen_pair(kd_work *w, int i)
             if (row < 0) continue;
             double Q = stands_before(pair, l, k) ? kd_vec_dot(c[k].w, N_behind) + kd_vec_dot(c[k].u, F_behind)
                                                  : kd_vec_dot(c[k].w, N_other) + kd_vec_dot(c[k].u, dF);
+            // curved joints and letters that bend change their motion, too
+            kd_axis bend;
+            if (kd_pair_bend_by(pair, &s->tree, &w->motion, &w->rel[i], k, l, &bend))
+                Q += kd_vec_dot(bend.w, N) + kd_vec_dot(bend.u, F);
             kd_matrix_add(&w->residual_p, row, column, -Q);
         }
-        // a curved joint turns its own motion, too
-        kd_axis bend[2];
-        if (kd_pair_bend(pair, &s->tree, &w->motion, &w->rel[i], l, bend))
-            kd_matrix_add(&w->residual_p, column, column, -kd_vec_dot(bend->w, N) - kd_vec_dot(bend->u, F));
     }
 }
 

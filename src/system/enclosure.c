@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "core/pi.h"
-#include "system/system.h"
+#include "element/touch.h"
+#include "math/space.h"
+#include "system/unseen.h"
 
 #define TURNED 1.0 // [rad] farther joints show nothing of where bodies have been by what is known at the ends
 
@@ -130,6 +132,44 @@ static bool has_turned(const kd_work *w, const kd_measure *m, const kd_point *x0
     return m->kind != KD_MEASURE_DOF && (x1->t - x0->t) * kd_turning(w, m->pair, x0->v, x1->v) > TURNED;
 }
 
+// |d| has a kink where d goes through zero: points that fly past each other are far apart at both ends of a step. Its vector
+// moves as coordinates do, component by component.
+static kd_interval range_of_distance(const double *a, const double *b, double h, bool turned, int level)
+{
+    kd_interval  d[3], rate[3], bend[3];
+    const double speed = hypot(hypot(a[3], a[4]), a[5]) + hypot(hypot(b[3], b[4]), b[5]);
+    const double force = hypot(hypot(a[6], a[7]), a[8]) + hypot(hypot(b[6], b[7]), b[8]);
+    for (int i = 0; i < 3; i++) {
+        const ends e = {h, {a[i], b[i]}, {a[3 + i], b[3 + i]}, {a[6 + i], b[6 + i]}};
+        // of a body that went round any direction is as likely
+        const ends any = {h, {0}, {speed, 0}, {force, 0}};
+        d[i] = range_of_value(&e), rate[i] = range_of_rate(&e), bend[i] = range_of_acceleration(&e);
+        if (!turned) continue;
+        d[i] = widened_by_turns(d[i], &any, 0), rate[i] = widened_by_turns(rate[i], &any, 1);
+        bend[i] = widened_by_turns(bend[i], &any, 2);
+    }
+    if (level < 2) return level == 0 ? kd_range_of_length(d) : kd_range_of_length_rate(d, rate);
+    // |d|'' = n . d'' + (|d'|^2 - (n . d')^2) / |d|
+    const double l = kd_range_of_length(d).lower, v = kd_range_of_length(rate).upper;
+    const double most = kd_range_of_length(bend).upper;
+    return l > 0.0 ? (kd_interval){-most, most + v * v / l} : all;
+}
+
+// d, d', d'' of all distances that variables read
+static void take_ways(const kd_work *w, kd_extent extent, double *way)
+{
+    const kd_system    *s = w->system;
+    const kd_enclosure *e = &w->enclosure;
+    for (int i = 0; i < s->upto[extent].measures && e->nlengths > 0; i++) {
+        if (e->length[i] < 0) continue;
+        const kd_relative *rel = &w->rel[s->measure[i].pair];
+        double            *at = way + 9 * e->length[i];
+        kd_vec_to(rel->d, at);
+        kd_vec_to(rel->dd, at + 3);
+        kd_vec_to(rel->ddd, at + 6);
+    }
+}
+
 // Output of a controller, kp x + ki r
 void kd_range_output(kd_work *w, int load, kd_interval *range)
 {
@@ -178,34 +218,67 @@ static kd_eval sample(kd_work *w, const kd_point *x, kd_extent extent, kd_sample
     memcpy(out->value, w->value, size);
     memcpy(out->rate, w->rate, size);
     memcpy(out->acceleration, w->acceleration, size);
+    take_ways(w, extent, out->way);
     kd_eval answer = s->nr > 0 ? kd_work_loads(w, x) : KD_EVAL_OK;
     if (answer == KD_EVAL_OK) memcpy(out->b, w->b, (size_t)s->nr * sizeof *out->b);
     return answer;
 }
 
 // The points are not those of the work object, and their stamps are their owner's.
-static kd_eval sample_other(kd_work *w, const kd_point *x, kd_extent extent, kd_sample *out)
+static kd_eval sample_other(kd_work *w, const kd_point *x, kd_extent extent, int k)
 {
-    kd_point own = *x;
+    kd_enclosure *to = &w->enclosure;
+    kd_point      own = *x;
     own.time_stamp = own.position_stamp = own.velocity_stamp = own.acceleration_stamp = --w->enclosure.stamp;
     kd_work_forget(w);
-    const kd_eval answer = sample(w, &own, extent, out);
+    const kd_eval answer = sample(w, &own, extent, &to->end[k]);
+    if (answer == KD_EVAL_OK) kd_touch_take_end(w, to->pass + k * w->system->ntouches);
     kd_work_forget(w);
     return answer;
 }
 
+// Distances that variables read, counted
+static void list_lengths(const kd_system *s, kd_enclosure *e)
+{
+    for (int i = 0; i < s->nmeasures; i++) e->length[i] = -1;
+    for (int i = 0; i < s->nslots; i++) {
+        const kd_slot at = s->slot[i];
+        if (at.kind != KD_SLOT_MEASURE || s->measure[at.index].kind != KD_MEASURE_LENGTH) continue;
+        if (e->length[at.index] < 0) e->length[at.index] = e->nlengths++;
+    }
+}
+
 bool kd_enclosure_create(const kd_system *s, kd_arena *arena, kd_enclosure *e)
 {
+    e->nlengths = 0;
+    e->length = kd_cut_int(arena, s->nmeasures);
+    e->pass = kd_arena_cut(arena, 2 * (size_t)s->ntouches, sizeof *e->pass);
+    if (arena->failed) return false;
+    list_lengths(s, e);
     for (int i = 0; i < 2; i++) {
         e->end[i].value = kd_cut_double(arena, s->nmeasures);
         e->end[i].rate = kd_cut_double(arena, s->nmeasures);
         e->end[i].acceleration = kd_cut_double(arena, s->nmeasures);
         e->end[i].b = kd_cut_double(arena, s->nr);
+        e->end[i].way = kd_cut_double(arena, 9 * e->nlengths);
     }
     e->stamp = ULONG_MAX; // stamps of others count up, these down
     e->state = kd_arena_cut(arena, (size_t)s->nr, sizeof *e->state);
     e->slot = kd_arena_cut(arena, (size_t)s->nslots, sizeof *e->slot);
     return !arena->failed;
+}
+
+// Gap of two surfaces that may have flown past each other
+static kd_interval range_of_passing(const kd_work *w, const kd_measure *m, double h, kd_interval smooth)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->ntouches; i++) {
+        if (s->touch[i].pair != m->pair || s->touch[i].kept) continue;
+        const kd_touch_pass at[2] = {w->enclosure.pass[i], w->enclosure.pass[s->ntouches + i]};
+        const kd_interval   range = kd_range_of_gap(&s->touch[i], at, h, smooth);
+        return range.lower <= range.upper ? range : all;
+    }
+    return smooth;
 }
 
 // as much as is known of a variable at both ends
@@ -229,8 +302,14 @@ static kd_interval range_of_slot(const kd_work *w, kd_slot at, const kd_point *x
         e = (ends){
             h, {c0->value[k], c1->value[k]}, {c0->rate[k], c1->rate[k]}, {c0->acceleration[k], c1->acceleration[k]}};
         const kd_measure *m = &w->system->measure[k];
+        const bool        turned = has_turned(w, m, x0, x1);
+        if (m->kind == KD_MEASURE_LENGTH) {
+            const int place = 9 * w->enclosure.length[k];
+            return range_of_distance(c0->way + place, c1->way + place, h, turned, at.level);
+        }
         const kd_interval range = range_of_measure(m, &e, at.level);
-        return has_turned(w, m, x0, x1) ? widened_by_turns(range, &e, at.level) : range;
+        if (m->kind == KD_MEASURE_GAP && at.level == 0) return range_of_passing(w, m, h, range);
+        return turned ? widened_by_turns(range, &e, at.level) : range;
     }
     default: // forces and what is made of them: not known in between
         return all;
@@ -242,8 +321,8 @@ kd_eval kd_work_enclose(kd_work *w, const kd_point *x0, const kd_point *x1, kd_e
     const kd_system *s = w->system;
     kd_enclosure    *to = &w->enclosure;
     // both ends, then inner states (controllers read them), all variables, outputs, sensors
-    kd_eval answer = sample_other(w, x0, extent, &to->end[0]);
-    if (answer == KD_EVAL_OK) answer = sample_other(w, x1, extent, &to->end[1]);
+    kd_eval answer = sample_other(w, x0, extent, 0);
+    if (answer == KD_EVAL_OK) answer = sample_other(w, x1, extent, 1);
     if (answer != KD_EVAL_OK) return answer;
     for (int i = 0; i < s->nr; i++) {
         const ends e = {.h = x1->t - x0->t, .v = {x0->r[i], x1->r[i]}, .a = {to->end[0].b[i], to->end[1].b[i]}};

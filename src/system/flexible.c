@@ -3,8 +3,9 @@
 // The moments of a file (flexible/body.h) become those of tree/wide.h. Geometric stiffness is that of points that move along
 // with the deformation to second order, c = x + sum phi_k q_k + 1/2 sum psi_kl q_k q_l: then
 //     K0t_kl = int psi_kl,   K0r_kl = int x x psi_kl,   K0w_kl: w' P w - w w tr P with P_kl = int x psi_kl'
-// for accelerations, angular accelerations and products of angular velocities. So C_l and D_l get the slopes K0t and P, all
-// equations keep the form of Lagrange's, and the mass matrix stays symmetric. docs/methods/wide_link.md
+// for accelerations, angular accelerations and products of angular velocities; at a node psi_kl itself is -K0F. So C_l and D_l get the
+// slopes K0t and P, shifts of markers the slopes -K0F, all equations keep the form of Lagrange's, and the mass matrix stays
+// symmetric. docs/methods/wide_link.md
 #include <math.h>
 #include <string.h>
 
@@ -98,6 +99,17 @@ static double largest_of(const double *a, int n)
     return largest;
 }
 
+// Slopes of the shifts at a node, -K0F; NULL: not known, or memory is short
+static const double *make_bends(const kd_flexible_body *f, int node, int m, kd_arena *arena)
+{
+    double *bend = f->K0F ? kd_cut_matrix(arena, 3 * m, m) : NULL;
+    if (!bend) return NULL;
+    for (int l = 0; l < m; l++)
+        for (int k = 0; k < m; k++)
+            for (int d = 0; d < 3; d++) bend[d + 3 * (k + m * l)] = -entry(f->K0F, f->nq, 3 * (node - 1) + d, k, l);
+    return bend;
+}
+
 static const kd_marker *make_marker(const kd_flexible_body *f, int node, int m, kd_arena *arena)
 {
     const kd_flexible_frame *frame = &f->frame[node - 1];
@@ -111,8 +123,16 @@ static const kd_marker *make_marker(const kd_flexible_body *f, int node, int m, 
             Phi[d + 6 * k] = fabs(u) > shift ? u : 0;
             Phi[d + 3 + 6 * k] = fabs(w) > turn ? w : 0;
         }
-    *c = (kd_marker){.m = m, .Phi = Phi};
-    return kd_marker_finish(c, arena) ? c : NULL;
+    *c = (kd_marker){.m = m, .Phi = Phi, .bend = make_bends(f, node, m, arena)};
+    return !arena->failed && kd_marker_finish(c, arena) ? c : NULL;
+}
+
+// Do forces at a node stiffen the body, which is to say: does it move along with the deformation to second order?
+static bool moves_by_force(const kd_flexible_body *f, int node)
+{
+    const int each = 3 * f->nq * f->nq;
+    return f->K0F &&
+           largest_of(f->K0F + (size_t)(node - 1) * (size_t)each, each) > 1e-10 * largest_of(f->K0F, each * f->nframes);
 }
 
 bool kd_anchor_moves(const kd_model *model, const kd_anchor *a)
@@ -128,7 +148,7 @@ bool kd_anchor_moves(const kd_model *model, const kd_anchor *a)
     for (int i = 0; i < body->def.read->nframes; i++)
         turn = fmax(turn, largest_of(body->def.read->frame[i].Psi, 3 * body->nmodes));
     return largest_of(frame->Phi, 3 * body->nmodes) > 1e-10 * size ||
-           largest_of(frame->Psi, 3 * body->nmodes) > 1e-10 * turn;
+           largest_of(frame->Psi, 3 * body->nmodes) > 1e-10 * turn || moves_by_force(body->def.read, a->node);
 }
 
 // ---- bodies of a system ---------------------------------------------------------------------------------------------

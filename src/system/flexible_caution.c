@@ -3,8 +3,7 @@
 // Small deformation: a turn by e of an interface is wrong by e^2/2 of it. Rotation: a part without geometric stiffness is too soft in
 // the plane of rotation by w^2 M, and not stiffer across it, so that its frequencies are wrong by (w/omega_1)^2/2 and more; beyond
 // omega_1 it is torn off, which the real one would not be. Loads: modes that are left out would deflect the interfaces by R f under the
-// loads f at them, in place of F f by all modes (flexible/compliance.c); what inertia adds to that is not looked at. Forces at interfaces
-// also stiffen or soften a body, K0F f, as the weight at the tip of a blade does, which the equations do not have.
+// loads f at them, in place of F f by all modes (flexible/compliance.c); what inertia adds to that is not looked at.
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +15,6 @@ static const double largest_turn = 0.2;  // rad: 2 % of the deflection
 static const double largest_speed = 0.3; // of the lowest frequency: 5 % of it
 static const double largest_shift = 0.2; // of the size of the body
 static const double largest_rest = 0.2;  // of the deflection by loads; one bending mode of a cantilever leaves out 0.09
-static const double largest_change = 0.2; // of the stiffness of a mode by forces at nodes: that of the deflection, too
 static const double smallest_rest = 1e-4; // of the size of the body: steel that is stretched by 20 N/mm^2
 
 // Lowest frequency of the modes; infinite where geometric stiffness is known for all rotations
@@ -151,40 +149,6 @@ static bool leaves_loads_out(const kd_work *w, int b, char *text, size_t size)
     return true;
 }
 
-// A mode whose stiffness the forces at the interfaces would change; reactions are there
-static bool is_stiffened(const kd_work *w, int b, char *text, size_t size)
-{
-    const kd_system        *s = w->system;
-    const kd_body          *body = &s->model->body[b];
-    const kd_flexible_body *f = body->def.read;
-    const kd_mat3          *R = &w->motion.link[s->wide_link[b]].R;
-    const int              *link = s->node_link + s->first_node[b];
-    const size_t            nq = (size_t)f->nq;
-    // each mode with its stiffness, and what forces at the nodes add to it
-    for (size_t k = 0; k < (size_t)body->nmodes; k++) {
-        const double own = f->Ke[k * (nq + 1)];
-        double       sum = 0, most = 0;
-        int          worst = 0;
-        for (int j = 0; j < f->nframes; j++) {
-            double load[6], part = 0;
-            if (link[j] == 0) continue; // nobody stands there
-            load_at(w, R, link[j], load);
-            for (size_t d = 0; d < 3; d++) part += load[d] * f->K0F[(3 * (size_t)j + d) * nq * nq + k * (nq + 1)];
-            sum += part;
-            if (fabs(part) > most) most = fabs(part), worst = j;
-        }
-        // too much: who does it most is named
-        if (!(fabs(sum) > largest_change * own)) continue;
-        kd_text(
-            text, size,
-            "body '%s': forces at its nodes, most at node '%s', would make mode %d %s by %.2g of its stiffness, which "
-            "is left out; pieces have it",
-            body->name, f->frame[worst].name, (int)k + 1, sum > 0 ? "stiffer" : "softer", fabs(sum) / own);
-        return true;
-    }
-    return false;
-}
-
 // Loads are known where accelerations and multipliers are: behind the velocity stage
 static bool carries_not_all(kd_work *w, const kd_point *x, char *text, size_t size)
 {
@@ -193,12 +157,10 @@ static bool carries_not_all(kd_work *w, const kd_point *x, char *text, size_t si
     if (x->acceleration_stamp == x->velocity_stamp) return false;
     for (int b = 0; b < s->model->nbodies; b++) {
         if (s->model->body[b].nmodes == 0) continue;
-        const bool stiffened = s->model->body[b].def.read->K0F;
-        if (!s->deflection[b] && !stiffened) continue;
+        if (!s->deflection[b]) continue;
         if (!solved && kd_work_residual(w, x) != KD_EVAL_OK) return false;
         solved = true;
-        if (s->deflection[b] && leaves_loads_out(w, b, text, size)) return true;
-        if (stiffened && is_stiffened(w, b, text, size)) return true;
+        if (leaves_loads_out(w, b, text, size)) return true;
     }
     return false;
 }

@@ -750,11 +750,12 @@ static kd_status fault_of(const kd_row_search *f, char *message, size_t size)
     return fault.status < 0 ? fault.status : KD_ERR_RETRY_FAILED;
 }
 
-kd_status kd_redundancy_find_by(const kd_eom *eom, const kd_inputs *inputs, const kd_state *start, int large,
-                                kd_arena *arena, kd_redundancy *out, char *message, size_t size)
+kd_status kd_redundancy_find_by(const kd_eom *eom, kd_eom_data *point, const kd_inputs *inputs, const kd_state *start,
+                                int large, kd_arena *arena, kd_redundancy *out, char *message, size_t size)
 {
     if (!eom || !start || !arena || !out) return KD_ERR_ARGUMENT;
     kd_row_search f = {.eom = eom,
+                       .data = point,
                        .inputs = inputs,
                        .start = start,
                        .n = kd_eom_dims(eom),
@@ -769,7 +770,7 @@ kd_status kd_redundancy_find_by(const kd_eom *eom, const kd_inputs *inputs, cons
         kd_text(message, size, "there are no holonomic constraints");
         return KD_OK;
     }
-    if (cut_first(&f)) status = kd_eom_data_create(eom, &f.data);
+    if (cut_first(&f)) status = point ? KD_OK : kd_eom_data_create(eom, &f.data);
     if (status == KD_OK && !set_start(&f)) status = fault_of(&f, message, size);
     if (status == KD_OK) {
         status = examine(&f, out, message, size);
@@ -781,13 +782,13 @@ done:
     if (status == KD_ERR_MEMORY || status == KD_ERR_DECOMPOSITION)
         kd_text(message, size, "%s", kd_status_sentence(status));
     for (int k = 0; k < f.nclusters; k++) kd_sparse_rows_destroy(f.cluster[k].sparse);
-    kd_eom_data_destroy(f.data);
+    if (!point) kd_eom_data_destroy(f.data);
     kd_arena_release(&f.arena);
     return status;
 }
 
-kd_status kd_redundancy_find(const kd_eom *eom, const kd_inputs *inputs, const kd_state *start, kd_arena *arena,
-                             kd_redundancy *out, char *message, size_t size)
+kd_status kd_redundancy_find(const kd_eom *eom, kd_eom_data *point, const kd_inputs *inputs, const kd_state *start,
+                             kd_arena *arena, kd_redundancy *out, char *message, size_t size)
 {
-    return kd_redundancy_find_by(eom, inputs, start, LARGE, arena, out, message, size);
+    return kd_redundancy_find_by(eom, point, inputs, start, LARGE, arena, out, message, size);
 }

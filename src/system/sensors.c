@@ -176,15 +176,31 @@ static bool needs_loads(kd_slot at)
     }
 }
 
+static bool is_late(kd_slot at)
+{
+    switch (at.kind) {
+    case KD_SLOT_REACTION:
+    case KD_SLOT_MULTIPLIER:
+    case KD_SLOT_WHEEL:
+    case KD_SLOT_CHANNEL:
+    case KD_SLOT_ENERGY:
+        return true;
+    default:
+        return false;
+    }
+}
+
 kd_status kd_system_list_sensed(kd_system *s)
 {
     s->sensed.slot = kd_cut_int(&s->arena, s->nslots);
+    s->sensed.late = kd_cut_int(&s->arena, s->nslots);
     s->sensed.pair = kd_cut_int(&s->arena, s->npairs);
     if (s->arena.failed) return KD_ERR_MEMORY;
     for (int i = 0; i < s->nslots; i++) {
         const kd_slot at = s->slot[i];
         s->sensed.loads = s->sensed.loads || needs_loads(at);
         s->sensed.reactions = s->sensed.reactions || at.kind == KD_SLOT_REACTION;
+        if (is_late(at)) s->sensed.late[s->sensed.nlate++] = i;
         if (at.kind != KD_SLOT_MEASURE || at.level != 2) continue;
         // a variable on acceleration level; each pair once
         const int pair = s->measure[at.index].pair;
@@ -231,8 +247,9 @@ kd_eval kd_work_forces(kd_work *w, const kd_point *x)
     if (answer != KD_EVAL_OK) return answer;
     // levels of KD_SLOT_ENERGY
     const double levels[] = {energy.kinetic, energy.potential, energy.kinetic + energy.potential};
-    for (int i = 0; i < s->nslots; i++) {
-        kd_slot at = s->slot[i];
+    for (int k = 0; k < s->sensed.nlate; k++) {
+        const int     i = s->sensed.late[k];
+        const kd_slot at = s->slot[i];
         if (at.kind == KD_SLOT_REACTION)
             w->slot[i] = reaction(w, x, at.index, at.level);
         else if (at.kind == KD_SLOT_MULTIPLIER)

@@ -276,9 +276,10 @@ static void follow_modes(const kd_system *s, const kd_work *w, int i, const gues
 {
     const kd_link *link = &s->tree.link[i], *wide = &s->tree.link[link->parent];
     const kd_vec3  arm = kd_vec_sub(w->motion.link[i].P, w->motion.link[link->parent].P);
+    const double  *row = link->marker ? kd_motion_marker(&w->motion, i) : NULL;
     kd_axis        own = motion[link->parent];
     for (int k = 0; link->marker && k < link->marker->m; k++) {
-        const kd_axis axis = kd_marker_sum(link->marker, w->motion.axis + link->letter, k);
+        const kd_axis axis = kd_marker_sum(row, w->motion.axis + link->letter, k);
         const double  rate = g->v[s->tree.dof_v[wide->dof + k]];
         own = (kd_axis){kd_vec_axpy(own.w, rate, axis.w), kd_vec_axpy(own.u, rate, axis.u)};
     }
@@ -476,10 +477,11 @@ kd_status kd_system_relax(kd_system *s, const kd_state *x)
 }
 
 // ---- assembly -------------------------------------------------------------------------------------------------------
-static kd_status assemble(const kd_system *s, kd_work *w, const guess *g, bool hold_given, bool forces,
-                          bool expects_redundant, kd_state *x, char *message, size_t size)
+static kd_status assemble(const kd_system *s, kd_eom_data *point, kd_work *w, const guess *g, bool hold_given,
+                          bool forces, bool expects_redundant, kd_state *x, char *message, size_t size)
 {
     kd_initial_options opt = kd_initial_options_default();
+    opt.point = point;
     // first all that was given, then only what is marked `hold`
     opt.hold_p = hold_given ? g->given_p : g->hold_p;
     opt.hold_v = hold_given ? g->given_v : g->hold_v;
@@ -497,13 +499,14 @@ static kd_status assemble(const kd_system *s, kd_work *w, const guess *g, bool h
 
 // Where assembly moved the bodies, branches of Maxwell elements start without force there, air springs with their
 // pressure: states again, then forces.
-static kd_status settle_states(const kd_system *s, kd_work *w, bool forces, double *u, kd_state *x)
+static kd_status settle_states(const kd_system *s, kd_eom_data *point, kd_work *w, bool forces, double *u, kd_state *x)
 {
     // only elements that say so; positions and velocities stay (assume)
     bool settles = false;
     for (int i = 0; i < s->nloads; i++) settles = settles || s->load[i].class->settles || s->load[i].unit;
     if (!settles) return KD_OK;
     kd_initial_options opt = kd_initial_options_default();
+    opt.point = point;
     opt.assume = true;
     opt.compute_multipliers = forces;
     (void)kd_start_place(w, x->t, x->p, x->v, x->r, u);
@@ -552,15 +555,20 @@ kd_status kd_system_closure(const kd_system *system, double *error, char *name, 
     return status;
 }
 
-static kd_status start_joints(const kd_system *s, bool forces, bool expects_redundant, kd_state *x, char *message,
-                              size_t size)
+// point: the caller's, or NULL
+static kd_status start_joints(const kd_system *s, kd_eom_data *point, bool forces, bool expects_redundant, kd_state *x,
+                              char *message, size_t size)
 {
-    kd_arena  arena = {0};
-    guess     g = {0};
-    kd_work  *w = kd_work_create(s);
-    double   *u = kd_cut_double(&arena, 3 * s->model->ninputs);
-    kd_status status = w && cut_guess(s, &g, &arena) ? KD_OK : KD_ERR_MEMORY;
+    kd_arena     arena = {0};
+    guess        g = {0};
+    kd_eom_data *own = NULL;
+    kd_work     *w = kd_work_create(s);
+    double      *u = kd_cut_double(&arena, 3 * s->model->ninputs);
+    kd_status    status = w && cut_guess(s, &g, &arena) ? KD_OK : KD_ERR_MEMORY;
+    // one evaluation point for all that follows
+    if (status == KD_OK && !point) status = kd_eom_data_create(s->eom, &own);
     if (status != KD_OK) goto done;
+    if (own) point = own;
     make_guess(s, w, x->t, x->r, u, &g);
     // states of elements and contacts at the guess: the start of the iteration
     fill_states(s, w, x->r);
@@ -569,13 +577,13 @@ static kd_status start_joints(const kd_system *s, bool forces, bool expects_redu
     kd_start_contacts(s, w, x->s);
     kd_start_algebraic(s, x->w);
     // with all given values; where that fails, without those that need not be held
-    status = assemble(s, w, &g, true, forces, expects_redundant, x, message, size);
+    status = assemble(s, point, w, &g, true, forces, expects_redundant, x, message, size);
     if (status < 0 && status != KD_ERR_MEMORY && g.any_given) {
         char why[600];
         kd_text(why, sizeof why, "%.190s", message ? message : "");
         kd_start_contacts(s, w, x->s);
         kd_start_algebraic(s, x->w);
-        status = assemble(s, w, &g, false, forces, expects_redundant, x, message, size);
+        status = assemble(s, point, w, &g, false, forces, expects_redundant, x, message, size);
         if (status >= 0) {
             kd_text(message, size,
                     "the given start values cannot all be kept (%s); the closest assembled position was taken", why);
@@ -584,10 +592,11 @@ static kd_status start_joints(const kd_system *s, bool forces, bool expects_redu
     }
     // bodies have moved: states that depend on their place again
     if (status == KD_CORRECTED) {
-        kd_status settled = settle_states(s, w, forces, u, x);
+        kd_status settled = settle_states(s, point, w, forces, u, x);
         if (settled < 0) status = settled;
     }
 done:
+    kd_eom_data_destroy(own);
     kd_work_destroy(w);
     kd_arena_release(&arena);
     return status;
@@ -596,10 +605,12 @@ done:
 // ---- a start that is known ------------------------------------------------------------------------------------------
 
 // Forces at a motion that is known; words about them behind those about the motion
-static kd_status find_forces(const kd_system *s, kd_state *x, kd_status motion, char *news, size_t size)
+static kd_status find_forces(const kd_system *s, kd_eom_data *point, kd_state *x, kd_status motion, char *news,
+                             size_t size)
 {
     kd_initial_options opt = kd_initial_options_default();
     char               text[1000] = "";
+    opt.point = point;
     opt.assume = true;
     if (s->for_start) return motion;
     kd_status status = kd_initial_consistent(s->eom, &s->inputs, &opt, x, text, sizeof text);
@@ -615,7 +626,7 @@ static bool can_be_kept(const kd_system *s)
     return !relaxes && s->nconditions == 0 && s->ninvariants == 0;
 }
 
-kd_status kd_system_adopt_start(kd_system *s, const kd_state *x, kd_status status, const char *news)
+kd_status kd_system_adopt_start(kd_system *s, kd_eom_data *point, const kd_state *x, kd_status status, const char *news)
 {
     kd_state *own = NULL;
     char      text[2000];
@@ -628,7 +639,7 @@ kd_status kd_system_adopt_start(kd_system *s, const kd_state *x, kd_status statu
     memcpy(own->a, x->a, (size_t)s->nv * sizeof *own->a);
     memcpy(own->z, x->z, (size_t)s->nz * sizeof *own->z);
     kd_text(text, sizeof text, "%s", news);
-    status = find_forces(s, own, status, text, sizeof text);
+    status = find_forces(s, point, own, status, text, sizeof text);
     // where there are none, whoever asks for a start will hear why
     if (status >= 0) s->start_news = kd_alloc(strlen(text) + 1);
     if (!s->start_news) {
@@ -667,11 +678,11 @@ kd_status kd_system_start(const kd_system *s, kd_state *x, char *message, size_t
         return s->start_status;
     }
     return s->joints ? kd_start_by_joints(s, x, message, size)
-                     : start_joints(s, !s->for_start, false, x, message, size);
+                     : start_joints(s, NULL, !s->for_start, false, x, message, size);
 }
 
-kd_status kd_system_start_motion(const kd_system *s, kd_state *x, char *message, size_t size)
+kd_status kd_system_start_motion(const kd_system *s, kd_eom_data *point, kd_state *x, char *message, size_t size)
 {
     kd_text(message, size, "%s", "");
-    return start_joints(s, false, true, x, message, size);
+    return start_joints(s, point, false, true, x, message, size);
 }

@@ -23,4 +23,12 @@ void kd_start_contacts(const kd_system *s, const kd_work *w, double *contact);
 // start_carried.c: the start of a system in other coordinates than those of its joints
 kd_status kd_start_by_joints(const kd_system *s, kd_state *x, char *message, size_t size) KD_NODISCARD;
 
+// positions and velocities of the start alone, of a system in joint coordinates: forces are not solved for.
+// point, here and below: an evaluation point of s->eom to work at; NULL: one for the call
+kd_status kd_system_start_motion(const kd_system *s, kd_eom_data *point, kd_state *x, char *message,
+                                 size_t size) KD_NODISCARD;
+// the start x that was found when the system was made serves once more, unless free lengths were set by it
+kd_status kd_system_adopt_start(kd_system *s, kd_eom_data *point, const kd_state *x, kd_status status,
+                                const char *news) KD_NODISCARD;
+
 #endif

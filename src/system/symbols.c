@@ -76,6 +76,7 @@ static int path_slot(kd_system *s, const kd_path *path)
     int m;
     switch (path->section) {
     case KD_SECTION_BODY:
+        // amplitudes of modes; all else is read at the frame of the body
         if (path->property == KD_PROPERTY_Q || path->property == KD_PROPERTY_V || path->property == KD_PROPERTY_A) {
             m = kd_system_amplitude(s, path->element, path->i);
             return m < 0 ? -1 : kd_system_slot(s, KD_SLOT_MEASURE, m, level_of(path->property));
@@ -84,10 +85,12 @@ static int path_slot(kd_system *s, const kd_path *path)
     case KD_SECTION_FRAME:
         return frame_slot(s, path);
     case KD_SECTION_JOINT:
+        // what the joint carries, or its coordinate with rate and acceleration
         if (path->property == KD_PROPERTY_FORCE) return kd_system_slot(s, KD_SLOT_REACTION, path->element, path->i);
         m = kd_system_joint_coordinate(s, path->element, path->i);
         return m < 0 ? -1 : kd_system_slot(s, KD_SLOT_MEASURE, m, level_of(path->property));
     case KD_SECTION_FORCE:
+        // its force, its inner states, or what it measures
         if (path->property == KD_PROPERTY_FORCE) return kd_system_slot(s, KD_SLOT_CHANNEL, path->element, path->i);
         if (path->property == KD_PROPERTY_INNER)
             return kd_system_slot(s, KD_SLOT_STATE, kd_system_force_state(s, path->element) + path->i, 0);
@@ -103,6 +106,7 @@ static int path_slot(kd_system *s, const kd_path *path)
     case KD_SECTION_SENSOR:
         return kd_system_slot(s, KD_SLOT_SENSOR, path->element, 0);
     case KD_SECTION_BLOCK:
+        // outputs of continuous blocks are those of a state element, sampled ones stand in z
         if (kd_block_is_continuous(&s->model->block[path->element].def))
             return kd_system_slot(s, KD_SLOT_OUT, s->block[path->element].load, path->i);
         return kd_system_slot(s, KD_SLOT_DISCRETE, s->block[path->element].z + path->i, 0);

@@ -1,5 +1,6 @@
 // system.c: a model made into equations of motion: life cycle and queries.
 #include "system/system.h"
+#include "system/start.h"
 
 #include <math.h>
 #include <string.h>
@@ -267,28 +268,31 @@ static kd_status make_equations_with(kd_system *s, const bool *keep, char *messa
 
 // What was found out about the start while equations were made: positions and velocities, from all rows
 typedef struct known_start {
-    kd_state *x; // NULL: nothing
-    kd_status status;
-    char      news[2000];
+    kd_state    *x;     // NULL: nothing
+    kd_eom_data *point; // where it was found; NULL: those equations are gone
+    kd_status    status;
+    char         news[2000];
 } known_start;
 
 // A tree cannot be redundant: only loops are looked at.
 static kd_status leave_out_redundant(kd_system *s, known_start *start, char *message, size_t size)
 {
     kd_status status = kd_state_create(s->eom, &start->x);
-    bool     *keep = kd_cut_bool(&s->arena, s->nrows_g);
+    if (status == KD_OK) status = kd_eom_data_create(s->eom, &start->point);
+    bool *keep = kd_cut_bool(&s->arena, s->nrows_g);
     if (status == KD_OK && !keep) status = KD_ERR_MEMORY;
     if (status != KD_OK) return status;
     // from an assembled start, with springs that are relaxed there
     s->unexamined = true;
-    status = start->status = kd_system_start_motion(s, start->x, start->news, sizeof start->news);
+    status = start->status = kd_system_start_motion(s, start->point, start->x, start->news, sizeof start->news);
     s->unexamined = false;
     if (status == KD_ERR_MEMORY) return status;
     s->info.assembled = status >= 0;
     if (status < 0) return KD_OK; // the caller's own start will say why; nothing can be found out about the rows here
     status = kd_system_relax(s, start->x);
     if (status == KD_OK)
-        status = kd_redundancy_find(s->eom, &s->inputs, start->x, &s->arena, &s->redundancy, message, size);
+        status =
+            kd_redundancy_find(s->eom, start->point, &s->inputs, start->x, &s->arena, &s->redundancy, message, size);
     if (status < 0) return status;
     // rank of the mechanism against that of the start: a singular position
     s->info.nsingular = s->redundancy.rank - s->redundancy.start_rank;
@@ -550,10 +554,14 @@ static kd_status create_joints(kd_system *s, char *message, size_t size)
     if (status == KD_OK && loops) status = leave_out_redundant(s, &start, message, size);
     s->takes_one_sided = true;
     const bool fewer = s->info.nredundant > 0 && !s->options.keep_redundant;
-    if (status == KD_OK && loops && (fewer || s->none_sided > 0))
+    if (status == KD_OK && loops && (fewer || s->none_sided > 0)) {
+        kd_eom_data_destroy(start.point);
+        start.point = NULL;
         status = make_equations_with(s, fewer ? s->keep : NULL, message, size);
+    }
     if (status == KD_OK && start.x && start.status >= 0)
-        status = kd_system_adopt_start(s, start.x, start.status, start.news);
+        status = kd_system_adopt_start(s, start.point, start.x, start.status, start.news);
+    kd_eom_data_destroy(start.point);
     kd_state_destroy(start.x);
     return status;
 }

@@ -285,6 +285,8 @@ struct kd_system {
         int *slot, *pair;
         bool loads;     // forces of elements, or variables that are known when these are
         bool reactions; // of the tree
+        int  nlate;     // variables that are filled in last: reactions, multipliers, forces, energies
+        int *late;      // (nlate) slots
     } sensed;
 
     int     ninvariants, nconditions;
@@ -450,13 +452,17 @@ typedef struct kd_breaks {
 typedef struct kd_sample {
     double *value, *rate, *acceleration; // (nmeasures)
     double *b;                           // (nr)
+    double *way;                         // (9 nlengths) d, d', d'' of distances
 } kd_sample;
 
 typedef struct kd_enclosure {
-    kd_sample     end[2];
-    kd_interval  *state; // (nr)
-    kd_interval  *slot;  // (nslots)
-    unsigned long stamp; // of the last point
+    kd_sample      end[2];
+    int           *length; // (nmeasures) place of a distance that a variable reads in `way`; -1: none
+    int            nlengths;
+    kd_touch_pass *pass;  // (2 ntouches) surfaces, at both ends
+    kd_interval   *state; // (nr)
+    kd_interval   *slot;  // (nslots)
+    unsigned long  stamp; // of the last point
 } kd_enclosure;
 
 // One thread's evaluation.
@@ -631,10 +637,6 @@ kd_status kd_system_relax(kd_system *s, const kd_state *x) KD_NODISCARD;        
 // system.c: the system in joint coordinates that finds start values and redundant rows
 kd_status kd_system_create_for_start(const kd_model *model, kd_system **system, char *message,
                                      size_t size) KD_NODISCARD;
-// start.c: positions and velocities of the start alone, of a system in joint coordinates: forces are not solved for
-kd_status kd_system_start_motion(const kd_system *s, kd_state *x, char *message, size_t size) KD_NODISCARD;
-// start.c: the start x that was found when the system was made serves once more, unless free lengths were set by it
-kd_status kd_system_adopt_start(kd_system *s, const kd_state *x, kd_status status, const char *news) KD_NODISCARD;
 void      kd_system_forget_start(kd_system *s);
 kd_status kd_system_keep_room(kd_system *s) KD_NODISCARD; // so that changes of parameters need no memory
 void      kd_start_room_destroy(struct kd_start_room *room);

@@ -28,6 +28,8 @@
 #define PARTS 64        // of one step, for one term
 #define FILE_PARTS 256  // of a road from a file, which has a kink at every line of its grid
 #define NARROW 1e-13    // a part that is not halved
+#define SETTLED 0.125   // part of the step: what is over in shorter ones must have fallen with their length,
+#define AS_FAST 4.0     // up to this factor
 #define RENEWED 16      // looks after which mobilities are found anew
 #define TURNED_AWAY 1.0 // [rad] turn of bodies after which they are
 #define BESIDE 0.02     // of the threshold: effect of a part that belongs to what was found
@@ -87,6 +89,31 @@ static bool is_start_seen(kd_work *w, const kd_law *law, int k, const kd_point *
     return fabs(m - 0.5 * (f0 + f)) <= BENT * fmax(fabs(f - f0), band.upper - band.lower);
 }
 
+// Does the term go on smoothly from node to node? Forces that a node meets by chance spoil the error estimate; values of
+// constraints do not, as positions follow them at each node alone.
+static bool nodes_follow(kd_work *w, const kd_law *law, int k, const kd_point *x1, const kd_step_seen *seen, double f0,
+                         double f1)
+{
+    kd_interval band = {fmin(f0, f1), fmax(f0, f1)};
+    for (int i = 0; i < seen->nnodes; i++) widen(&band, term_at(w, law, k, x1, seen->node[i]));
+    for (int i = 0; i < seen->nnodes; i++) {
+        const double at = seen->node[i];
+        double       beside[2] = {0.0, 1.0};
+        if (!(at > 0.0 && at < 1.0)) continue;
+        for (int j = 0; j < seen->nnodes; j++) {
+            if (seen->node[j] < at) beside[0] = fmax(beside[0], seen->node[j]);
+            if (seen->node[j] > at) beside[1] = fmin(beside[1], seen->node[j]);
+        }
+        // half way to the neighbours it is near the chord
+        const double f = term_at(w, law, k, x1, at);
+        for (int j = 0; j < 2; j++) {
+            const double other = term_at(w, law, k, x1, beside[j]), m = term_at(w, law, k, x1, 0.5 * (at + beside[j]));
+            if (!(fabs(m - 0.5 * (f + other)) <= BENT * (band.upper - band.lower))) return false;
+        }
+    }
+    return true;
+}
+
 // Values at the nodes, and the cubic by values and slopes at the ends
 static kd_interval seen_of(kd_work *w, const kd_law *law, int k, const kd_point *x1, const kd_step_seen *seen,
                            double f0, double f1)
@@ -95,7 +122,8 @@ static kd_interval seen_of(kd_work *w, const kd_law *law, int k, const kd_point 
     kd_interval    band = {INFINITY, -INFINITY};
     double         slope, bend;
     widen(&band, f1);
-    for (int i = 0; i < seen->nnodes; i++)
+    const bool count = law->effect != KD_EFFECT_VALUE || nodes_follow(w, law, k, x1, seen, f0, f1);
+    for (int i = 0; i < seen->nnodes && count; i++)
         if (seen->node[i] > 0.0) widen(&band, term_at(w, law, k, x1, seen->node[i]));
     if (is_start_seen(w, law, k, x1, seen, f0, band))
         for (int i = 0; i < 8; i++) widen(&band, kd_cubic_at(&c, 0.125 * i, &slope, &bend));
@@ -201,9 +229,21 @@ static void tell(kd_work *w, const hunt *f, double size, kd_hidden *out)
 
 typedef enum finding { CLEAN, HIDDEN, OPEN } finding;
 
+// Along the motion constraints of several variables are 0, however their terms move: ranges of parts come nearer to that with
+// their length, as intervals know nothing of how variables hang together. A bump stays as high until parts are as short as it.
+static bool is_settling(const part *p, double *steepness)
+{
+    const double width = p->b - p->a;
+    if (!isfinite(p->over)) return false;
+    if (*steepness < 0.0) *steepness = p->over / width;
+    return width <= SETTLED && p->over <= AS_FAST * *steepness * width;
+}
+
 // Parts are halved until it is clear, at most `most` of them; size: effect of what is hidden
 static finding search(kd_work *w, hunt *f, kd_interval whole, int most, double *size)
 {
+    const bool several = f->law->effect == KD_EFFECT_VALUE && !f->law->term[f->term].single;
+    double     steepness = -1.0;
     f->n = 1;
     f->part[0] = judged(f, whole, 0.0, 1.0);
     for (;;) {
@@ -213,6 +253,7 @@ static finding search(kd_work *w, hunt *f, kd_interval whole, int most, double *
         *size = f->unit * sure;
         if (*size > THRESHOLD) return HIDDEN;
         if (!(f->unit * over > THRESHOLD)) return CLEAN;
+        if (several && worst >= 0 && is_settling(&f->part[worst], &steepness)) return CLEAN;
         if (f->n >= most || worst < 0) return OPEN;
         const part   p = f->part[worst];
         const double m = 0.5 * (p.a + p.b);
@@ -303,7 +344,8 @@ static bool is_between_ends(kd_work *w, hunt *f, kd_interval whole, const kd_ste
     const double f0 = f->ends[0], f1 = f->ends[1];
     kd_interval  band = {f1, f1};
     double       size;
-    if (seen->nnodes > 0 && seen->node[0] > 0.0) widen(&band, term_at(w, f->law, f->term, f->x1, seen->node[0]));
+    if (seen->nnodes > 0 && seen->node[0] > 0.0 && f->law->effect != KD_EFFECT_VALUE)
+        widen(&band, term_at(w, f->law, f->term, f->x1, seen->node[0]));
     if (!is_start_seen(w, f->law, f->term, f->x1, seen, f0, band)) return false;
     widen(&band, f0);
     const double wider = WIDER * (band.upper - band.lower);

@@ -51,6 +51,14 @@ void kd_unseen_take_way(const kd_work *w, int measure, double *way);
 // Length (level 0) or its rate (1) at a part of a piece of the path, and between two of them
 double      kd_unseen_length(const kd_work *w, int measure, int piece, double inside, int level);
 kd_interval kd_unseen_lengths(const kd_work *w, int measure, int piece, double a, double b, int level);
+// Of |d| and its rate, from the boxes of d and d'
+kd_interval kd_range_of_length(const kd_interval d[3]);
+kd_interval kd_range_of_length_rate(const kd_interval d[3], const kd_interval rate[3]);
+
+// unseen_touch.c: how surfaces move where the work object is, at its velocity stage; those that rows keep in touch are left out
+void kd_touch_take_end(const kd_work *w, kd_touch_pass *out);
+// Of the gap between two ends; smooth: the range by its values and rates there, good for steps that are short beside the surfaces
+kd_interval kd_range_of_gap(const kd_touch *t, const kd_touch_pass ends[2], double h, kd_interval smooth);
 
 // unseen_jumps.c
 bool kd_unseen_is_abrupt(const kd_law *law); // may it have kinks and jumps?

@@ -85,15 +85,6 @@ static bool add_slots(kd_system *s, kd_law *law, const kd_expr *e, const kd_load
     return true;
 }
 
-// Constraints are 0 along the motion, however their terms move: ranges of several variables together say nothing.
-static int keep_single(kd_expr_term *term, int n)
-{
-    int kept = 0;
-    for (int i = 0; i < n; i++)
-        if (term[i].single) term[kept++] = term[i];
-    return kept;
-}
-
 // Does an expression read outputs of a block without period, also through controllers? They have no ranges
 static bool reads_unit(kd_system *s, const kd_expr *e)
 {
@@ -114,8 +105,7 @@ static kd_status add_law(kd_system *s, int *capacity, kd_law law, const kd_load 
     if (reads_unit(s, law.expr ? law.expr : of_bounds->law[0])) return KD_OK; // kd_system_unsearched names the block
     const bool   is_even = of_bounds && (of_bounds->class->is_even || law.on_file);
     kd_expr_term term[KD_LAW_TERMS] = {{0, 1.0, !is_even, false, false}};
-    int          n = law.expr ? kd_expr_terms(law.expr, is_smooth, s, work, term, KD_LAW_TERMS) : 1;
-    if (law.effect == KD_EFFECT_VALUE) n = keep_single(term, n);
+    const int    n = law.expr ? kd_expr_terms(law.expr, is_smooth, s, work, term, KD_LAW_TERMS) : 1;
     if (n == 0 && !(law.expr && kd_expr_has_parameters(law.expr))) return KD_OK;
     law.nterms = n;
     law.room = law.expr && kd_expr_has_parameters(law.expr) ? KD_LAW_TERMS : n;
@@ -139,8 +129,7 @@ void kd_system_set_laws(kd_system *s)
         kd_law *law = &s->law[i];
         if (!law->expr) continue;
         if (law->load && law->load->class->factor) law->factor = law->load->class->factor(law->load);
-        int n = kd_expr_terms(law->expr, is_smooth, s, s->expr_work, term, KD_LAW_TERMS);
-        if (law->effect == KD_EFFECT_VALUE) n = keep_single(term, n);
+        const int n = kd_expr_terms(law->expr, is_smooth, s, s->expr_work, term, KD_LAW_TERMS);
         law->nterms = n < law->room ? n : law->room;
         for (int k = 0; k < law->nterms; k++) law->term[k] = term[k];
     }

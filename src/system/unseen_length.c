@@ -37,7 +37,7 @@ static kd_interval product(kd_interval a, kd_interval b)
     return (kd_interval){fmin(fmin(c[0], c[1]), fmin(c[2], c[3])), fmax(fmax(c[0], c[1]), fmax(c[2], c[3]))};
 }
 
-static kd_interval length_of(const kd_interval d[3])
+kd_interval kd_range_of_length(const kd_interval d[3])
 {
     kd_interval sum = {0.0, 0.0};
     for (int i = 0; i < 3; i++) {
@@ -47,9 +47,9 @@ static kd_interval length_of(const kd_interval d[3])
     return (kd_interval){sqrt(sum.lower), sqrt(sum.upper)};
 }
 
-static kd_interval rate_of(const kd_interval d[3], const kd_interval rate[3])
+kd_interval kd_range_of_length_rate(const kd_interval d[3], const kd_interval rate[3])
 {
-    const kd_interval length = length_of(d), speed = length_of(rate);
+    const kd_interval length = kd_range_of_length(d), speed = kd_range_of_length(rate);
     kd_interval       sum = {0.0, 0.0}, n = {-speed.upper, speed.upper};
     for (int i = 0; i < 3; i++) {
         const kd_interval s = product(d[i], rate[i]);
@@ -99,5 +99,5 @@ kd_interval kd_unseen_lengths(const kd_work *w, int measure, int piece, double a
         rate[i] = kd_cubic_range(&c, a, b, 1);
         rate[i] = (kd_interval){rate[i].lower / h, rate[i].upper / h};
     }
-    return level == 0 ? length_of(d) : rate_of(d, rate);
+    return level == 0 ? kd_range_of_length(d) : kd_range_of_length_rate(d, rate);
 }

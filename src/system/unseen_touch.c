@@ -99,10 +99,9 @@ static double turn_of(const kd_surface_def *d, kd_vec3 omega, kd_vec3 axis)
     return kd_vec_norm(round ? kd_vec_cross(axis, omega) : omega);
 }
 
-static void take_end(kd_work *w, const kd_point *x, kd_touch_pass *out)
+void kd_touch_take_end(const kd_work *w, kd_touch_pass *out)
 {
     const kd_system *s = w->system;
-    kd_work_velocity(w, x, KD_FOR_LOADS);
     for (int i = 0; i < s->ntouches; i++) {
         const kd_touch    *t = &s->touch[i];
         const kd_relative *rel = &w->rel[t->pair];
@@ -118,6 +117,12 @@ static void take_end(kd_work *w, const kd_point *x, kd_touch_pass *out)
         out[i].reach[0] = is_sphere(t->a.def) ? 0.0 : kd_vec_norm(place);
         out[i].reach[1] = is_sphere(t->b.def) ? 0.0 : kd_vec_norm(at->rho);
     }
+}
+
+static void take_end(kd_work *w, const kd_point *x, kd_touch_pass *out)
+{
+    kd_work_velocity(w, x, KD_FOR_LOADS);
+    kd_touch_take_end(w, out);
 }
 
 // ---- between them ---------------------------------------------------------------------------------------------------
@@ -153,6 +158,15 @@ static bool is_short(const pass *p, double h)
     return p->speed * h <= SHORT * p->size && p->turn * h <= TURNED;
 }
 
+kd_interval kd_range_of_gap(const kd_touch *t, const kd_touch_pass ends[2], double h, kd_interval smooth)
+{
+    const pass p = pass_of(t, &ends[0], &ends[1], h);
+    if (!(h > 0.0) || is_short(&p, h)) return smooth;
+    // |gap'| <= L: between the ends it is within L h / 2 of their mean
+    const double mean = 0.5 * (ends[0].gap + ends[1].gap), most = 0.5 * p.rate * h;
+    return (kd_interval){mean - most, mean + most};
+}
+
 // Do the balls about both origins stay apart?
 static bool stay_apart(const pass *p, double balls)
 {
@@ -183,8 +197,9 @@ static double standing_part(const kd_touch *t, const pass *p)
 {
     const double g0 = p->e[0]->gap;
     double       g1 = p->e[1]->gap;
-    // so deep that no event is found on the way there, or that there is no gap any more: they have met
-    if (!(g1 >= -SHORT * p->size)) g1 = DBL_MIN;
+    // so deep that no event is found on the way there, or that there is no gap any more: they have met. A long step may also
+    // have gone through, and be about to leave on the other side
+    if (!(g1 >= (is_short(p, p->h) ? -SHORT * p->size : 0.0))) g1 = DBL_MIN;
     // in touch at an end, or kept by a row: seen there
     if (!(g0 > 0.0 && g1 > 0.0) || fmax(g0, g1) <= TOGETHER * fmin(p->size, 1.0)) return INFINITY;
     if (is_short(p, p->h) || g0 + g1 > p->rate * p->h) return INFINITY;

@@ -172,11 +172,7 @@ static bool eliminate(const kd_axis *S, double tau, double J, double M, articula
 
 static void start_modes(const climb_context *c)
 {
-    for (int i = 1; c->tree->nwide > 0 && i < c->tree->nlinks; i++) {
-        const kd_link *l = &c->tree->link[i];
-        if (!l->wide) continue;
-        KD_KERNEL(kd_wide_start)(l->wide, &c->work->wide[l->state]);
-    }
+    for (int i = 0; i < c->tree->nwide; i++) c->work->wide[i].begun = false;
 }
 
 // six numbers in a row, and one behind them, which the next row writes over
@@ -187,8 +183,9 @@ static inline void put_six(kd_v3 w, kd_v3 u, double *out)
 }
 
 // what hangs on a marker, about the point of the wide link
-static void add_marker(const climb_context *c, const kd_link *l, const articulated *b)
+static void add_marker(const climb_context *c, int i, const articulated *b)
 {
+    const kd_link *l = &c->tree->link[i];
     const kd_link *wide = &c->tree->link[l->parent];
     double         rows[43]; // I (6 x 6), then b (6), and one behind
     kd_m3          Kt = b->K;
@@ -201,7 +198,7 @@ static void add_marker(const climb_context *c, const kd_link *l, const articulat
     put_six(Kt.z, b->M.z, rows + 30);
     put_six(b->N, b->F, rows + 36);
     KD_KERNEL(kd_wide_add_marker)
-    (wide->wide, &c->work->wide[wide->state], l->marker, c->m->axis + l->letter, (double(*)[6])rows, rows + 36);
+    (wide->wide, &c->work->wide[wide->state], c->work->row[i], c->m->axis + l->letter, (double(*)[6])rows, rows + 36);
 }
 
 // the modes give way: I - U inv(D) U', b + U inv(D) u; the dof without pivot, or -1
@@ -246,7 +243,7 @@ static int climb_link(const climb_context *c, int i, articulated *b)
     }
     // b + I c, to the point of the parent
     hand_on(bias, kd_v3_sub(own.P, parent.P), &c->work->bias[i], b);
-    if (l->marker && !l->marker->still) add_marker(c, l, b);
+    if (l->marker && !l->marker->still) add_marker(c, i, b);
     return -1;
 }
 
@@ -371,7 +368,8 @@ static void descend(const climb_context *c, double *ddx)
         } else if (l->wide) {
             descend_wide(c, l, dw, dv, ddx + l->dof);
         } else if (l->marker && !l->marker->still) {
-            const kd_axis rate = KD_KERNEL(kd_marker_rates)(l->marker, c->work->wide[tree->link[l->parent].state].ddq);
+            const double *ddq = c->work->wide[tree->link[l->parent].state].ddq;
+            const kd_axis rate = KD_KERNEL(kd_marker_rates)(l->marker, c->work->row[i], ddq);
             const kd_v6   S = kd_marker_motion(m->axis + l->letter, &rate);
             dw = kd_v3_add(dw, S.w);
             dv = kd_v3_add(dv, S.u);

@@ -71,13 +71,15 @@ static void start_composite_modes(const kd_tree *tree, kd_motion *m)
 }
 
 // c about the point of the wide link: U += Ic S, W += S' Ic S
-static void add_composite_marker(const kd_tree *tree, kd_motion *m, const kd_link *l, const composite *c)
+static void add_composite_marker(const kd_tree *tree, kd_motion *m, int i, const composite *c)
 {
+    const kd_link *l = &tree->link[i];
+    const double  *row = m->work->row[i];
     const int      n = l->marker->m;
     const kd_axis *letter = m->axis + l->letter;
     kd_wide_state *s = &m->work->wide[tree->link[l->parent].state];
     for (int b = 0; b < n; b++) {
-        const kd_axis sum[2] = {kd_marker_sum(l->marker, letter, b)}; // one more: see vector.h
+        const kd_axis sum[2] = {kd_marker_sum(row, letter, b)}; // one more: see vector.h
         const kd_v6   f = composite_force(c, sum, kd_v3_zero());
         kd_vec_slot   N, F;
         kd_v3_store_four(&N.v, f.w);
@@ -87,7 +89,7 @@ static void add_composite_marker(const kd_tree *tree, kd_motion *m, const kd_lin
             along[kd_marker_along[a]] +=
                 kd_marker_part[a] * (kd_vec_dot(letter[a].w, N.v) + kd_vec_dot(letter[a].u, F.v));
         for (int a = 0; a < n; a++)
-            for (int d = 0; d < 6; d++) s->W[a + n * b] += l->marker->Phi[6 * a + d] * along[d];
+            for (int d = 0; d < 6; d++) s->W[a + n * b] += kd_marker_slope(row, d, a) * along[d];
         double *U = s->U + 6 * b;
         U[0] += N.v.x, U[1] += N.v.y, U[2] += N.v.z, U[3] += F.v.x, U[4] += F.v.y, U[5] += F.v.z;
     }
@@ -135,7 +137,7 @@ __attribute__((always_inline)) static inline void composite_forces_of(const kd_t
         // to the point of the parent
         if (l->parent == 0) continue;
         composite_carry(&c, kd_v3_sub(kd_v3_load(&m->link[i].P), kd_v3_load(&m->link[l->parent].P)));
-        if (deforms && l->marker && !l->marker->still) add_composite_marker(tree, m, l, &c);
+        if (deforms && l->marker && !l->marker->still) add_composite_marker(tree, m, i, &c);
         if (l->parent == i - 1)
             given = c;
         else if (l->end == tree->link[l->parent].end)
@@ -169,7 +171,7 @@ static void write_mode(const kd_tree *tree, const kd_motion *m, int i, int l, do
     for (int j = i + 1; j < link->end; j = tree->link[j].end) {
         kd_six        S;
         const kd_axis sum[2] = {
-            kd_marker_sum(tree->link[j].marker, m->axis + tree->link[j].letter, b)}; // one more: see vector.h
+            kd_marker_sum(m->work->row[j], m->axis + tree->link[j].letter, b)}; // one more: see vector.h
         kd_six_put(&S, kd_rows_motion(sum, kd_rows_place(m, i)));
         const int at = tree->link_v[j];
         kd_rows_dot(tree->nv, m->work->IS, &S, at, tree->link_v[tree->link[j].end], out + at - first);

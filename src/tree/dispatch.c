@@ -3,6 +3,7 @@
 #include "tree/work.h"
 
 #include <stdint.h>
+#include <string.h>
 
 static bool has_avx2(void)
 {
@@ -52,6 +53,20 @@ static void *cut_aligned(kd_arena *arena, size_t count, size_t size)
     return memory ? memory + (32 - (uintptr_t)memory % 32) : NULL;
 }
 
+// rows of markers, which those that bend write over
+static void cut_markers(const kd_tree *tree, kd_arena *arena, struct kd_tree_work *w)
+{
+    if (tree->nwide == 0) return;
+    w->row = kd_arena_cut(arena, (size_t)tree->nlinks, sizeof *w->row);
+    for (int i = 1; i < tree->nlinks && !arena->failed; i++) {
+        const kd_marker *marker = tree->link[i].marker;
+        if (!marker) continue;
+        const size_t n = (size_t)(KD_MARKER_ROWS * marker->mp);
+        w->row[i] = kd_cut_double(arena, (int)n);
+        if (w->row[i]) memcpy(w->row[i], marker->row, n * sizeof *marker->row);
+    }
+}
+
 static void cut_work(const kd_tree *tree, kd_arena *arena, struct kd_tree_work *w)
 {
     const size_t nlinks = (size_t)tree->nlinks, ndof = (size_t)tree->ndof;
@@ -75,11 +90,17 @@ static void cut_work(const kd_tree *tree, kd_arena *arena, struct kd_tree_work *
     w->wide = kd_arena_cut(arena, (size_t)tree->nwide, sizeof *w->wide);
     for (int i = 1; i < tree->nlinks && !arena->failed; i++)
         if (tree->link[i].wide) (void)kd_wide_cut(tree->link[i].wide, arena, &w->wide[tree->link[i].state]);
+    cut_markers(tree, arena, w);
 }
 
 const kd_wide_state *kd_motion_wide(const kd_motion *m, const kd_link *link)
 {
     return &m->work->wide[link->state];
+}
+
+const double *kd_motion_marker(const kd_motion *m, int link)
+{
+    return m->work->row[link];
 }
 
 kd_status kd_motion_create(const kd_tree *tree, kd_arena *arena, kd_motion *m)

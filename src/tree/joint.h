@@ -71,6 +71,13 @@ static inline kd_v6 kd_joint_bias(const kd_link *l, const kd_joint_state *parent
         if (l->marker && !l->marker->still) w = kd_v3_add(w, kd_marker_turning(axis + l->letter));
     }
     u = kd_v3_cross(parent->w, u);
+    if (l->marker && l->marker->nbends > 0) { // q' bend q' of the shifts
+        const kd_axis *letter = axis + l->letter;
+        const kd_vec3 *bend = &letter[KD_MARKER_BEND].u;
+        u = kd_v3_axpy(u, bend->x, kd_v3_load(&letter[0].u));
+        u = kd_v3_axpy(u, bend->y, kd_v3_load(&letter[1].u));
+        u = kd_v3_axpy(u, bend->z, kd_v3_load(&letter[2].u));
+    }
     if (l->form.curved) { // d'' = S'_u + w x d'
         const kd_axis *S = &axis[l->dof], *bend = &axis[l->letter];
         const kd_v3    turn = kd_v3_cross(kd_v3_load(&S->w), kd_v3_load(&S->u));

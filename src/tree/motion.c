@@ -60,8 +60,8 @@ void KD_KERNEL(kd_place)(const kd_tree *tree, const double *x, kd_motion *m)
                 own->P = m->link[l->parent].P;
             } else if (l->marker && !l->marker->still) {
                 KD_KERNEL(kd_marker_place)
-                (l->marker, work->wide[tree->link[l->parent].state].q, l, &m->link[l->parent], m->axis + l->letter,
-                 own);
+                (l->marker, work->wide[tree->link[l->parent].state].q, l, &m->link[l->parent], work->row[i],
+                 m->axis + l->letter, own);
             } else {
                 place_link(l, x + l->position, c, s, &m->link[l->parent], m->axis, own);
             }
@@ -113,9 +113,11 @@ void KD_KERNEL(kd_move)(const kd_tree *tree, const double *dx, kd_motion *m)
         } else if (l->wide) {
             KD_KERNEL(kd_wide_move)(l->wide, dx + l->dof, &m->work->wide[l->state]);
         } else if (l->marker && !l->marker->still) {
-            const kd_axis rate = KD_KERNEL(kd_marker_rates)(l->marker, m->work->wide[tree->link[l->parent].state].dq);
+            const double *dq = m->work->wide[tree->link[l->parent].state].dq;
+            const kd_axis rate = KD_KERNEL(kd_marker_rates)(l->marker, m->work->row[i], dq);
             const kd_v6   S = kd_marker_motion(m->axis + l->letter, &rate);
             m->axis[l->letter + KD_MARKER_RATES] = rate;
+            if (l->marker->nbends > 0) m->axis[l->letter + KD_MARKER_BEND] = KD_KERNEL(kd_marker_bend)(l->marker, dq);
             w = kd_v3_add(w, S.w);
             v = kd_v3_add(v, S.u);
         } else {
@@ -156,7 +158,8 @@ void KD_KERNEL(kd_accelerate)(const kd_tree *tree, const double *dx, const doubl
         } else if (l->wide) {
             memcpy(m->work->wide[l->state].ddq, ddx + l->dof, (size_t)l->wide->m * sizeof *ddx);
         } else if (l->marker && !l->marker->still) {
-            const kd_axis rate = KD_KERNEL(kd_marker_rates)(l->marker, m->work->wide[tree->link[l->parent].state].ddq);
+            const double *ddq = m->work->wide[tree->link[l->parent].state].ddq;
+            const kd_axis rate = KD_KERNEL(kd_marker_rates)(l->marker, m->work->row[i], ddq);
             const kd_v6   S = kd_marker_motion(m->axis + l->letter, &rate);
             dw = kd_v3_add(dw, S.w);
             dv = kd_v3_add(dv, S.u);

@@ -30,14 +30,14 @@ static inline kd_v6 wide_force(const kd_link *l, kd_motion *m, int i, const kd_w
 }
 
 // what hangs on a marker acts on the modes: f about the point of the wide link
-static inline void load_modes(const kd_marker *marker, const kd_axis *letter, kd_v6 f, double *tau)
+static inline void load_modes(int m, const double *row, const kd_axis *letter, kd_v6 f, double *tau)
 {
     double along[6] = {0};
     for (int a = 0; a < KD_MARKER_LETTERS; a++)
         along[kd_marker_along[a]] +=
             kd_marker_part[a] * kd_v3_dot2(kd_v3_load(&letter[a].w), f.w, kd_v3_load(&letter[a].u), f.u);
-    for (int k = 0; k < marker->m; k++)
-        for (int a = 0; a < 6; a++) tau[k] += marker->Phi[6 * k + a] * along[a];
+    for (int k = 0; k < m; k++)
+        for (int a = 0; a < 6; a++) tau[k] += kd_marker_slope(row, a, k) * along[a];
 }
 
 // to the point P - d
@@ -77,7 +77,7 @@ void KD_KERNEL(kd_residual)(const kd_tree *tree, kd_motion *m, const kd_wrench *
         // to the parent, about its point
         f = carry_force(f, kd_v3_sub(kd_v3_load(&own->P), kd_v3_load(&m->link[l->parent].P)));
         if (l->marker && !l->marker->still)
-            load_modes(l->marker, m->axis + l->letter, f, tau + tree->link[l->parent].dof);
+            load_modes(l->marker->m, m->work->row[i], m->axis + l->letter, f, tau + tree->link[l->parent].dof);
         if (l->parent == i - 1) {
             given = f;
         } else {

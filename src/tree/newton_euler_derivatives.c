@@ -307,10 +307,13 @@ static void marker_letters(const output *o, const subtree *s, double trace, int 
     const kd_link *l = &o->tree->link[i];
     const kd_axis *axis = o->m->axis + l->letter;
     const double  *ddq = o->m->work->wide[o->tree->link[l->parent].state].ddq;
-    const kd_axis  second = KD_KERNEL(kd_marker_rates)(l->marker, ddq), *first = axis + KD_MARKER_RATES;
-    const double   dx[6] = {first->u.x, first->u.y, first->u.z, first->w.x, first->w.y, first->w.z};
-    const double   ddx[6] = {second.u.x, second.u.y, second.u.z, second.w.x, second.w.y, second.w.z};
-    kd_v6          v = velocity_at(&o->m->link[l->parent], r_l), a = acceleration_at(&o->m->link[l->parent], r_l);
+    const kd_axis  second = KD_KERNEL(kd_marker_rates)(l->marker, o->m->work->row[i], ddq),
+                  *first = axis + KD_MARKER_RATES;
+    const double  dx[6] = {first->u.x, first->u.y, first->u.z, first->w.x, first->w.y, first->w.z};
+    const kd_vec3 bend = l->marker->nbends > 0 ? axis[KD_MARKER_BEND].u : kd_vec(0, 0, 0);
+    const kd_vec3 shift = kd_vec_add(second.u, bend);
+    const double  ddx[6] = {shift.x, shift.y, shift.z, second.w.x, second.w.y, second.w.z};
+    kd_v6         v = velocity_at(&o->m->link[l->parent], r_l), a = acceleration_at(&o->m->link[l->parent], r_l);
     for (int k = 0; k < KD_MARKER_LETTERS; k++) {
         const kd_v6 S = kd_rows_motion(&axis[k], r_l), Z = cross6(v, S);
         fill_column(s, trace, S, Z, add6(cross6(a, S), cross6(v, Z)), add6(Z, Z), &letter[k].c);
@@ -335,14 +338,14 @@ static void marker_mode(const output *o, int i, const letter_column *letter, int
     const kd_tree       *tree = o->tree;
     struct kd_tree_work *work = o->m->work;
     const kd_link       *l = &tree->link[i];
-    const double        *phi = l->marker->Phi + 6 * k;
+    const double        *row = work->row[i];
     const int            place = tree->dof_v[tree->link[l->parent].dof + k], wide = l->parent;
     kd_wide_state       *state = &work->wide[tree->link[wide].state];
     kd_v6                S = {kd_v3_zero(), kd_v3_zero()}, Z = S, A = S, T = S, p = S, v = S, IS = S;
     kd_v3                BS = kd_v3_zero();
     for (int a = 0; a < KD_MARKER_LETTERS; a++) {
         const letter_column *x = &letter[a];
-        const double         by = kd_marker_part[a] * phi[kd_marker_along[a]];
+        const double         by = kd_marker_part[a] * kd_marker_slope(row, kd_marker_along[a], k);
         S = axpy6(S, by, six_get(&x->c.S));
         Z = axpy6(Z, by, six_get(&x->c.Z));
         A = axpy6(A, by, six_get(&x->c.A));
@@ -351,6 +354,14 @@ static void marker_mode(const output *o, int i, const letter_column *letter, int
         v = axpy6(v, by, six_get(&x->c.above_v));
         IS = axpy6(IS, by, x->IS);
         BS = kd_v3_axpy(BS, by, x->BS);
+        if (!kd_marker_bends(l->marker, a)) continue;
+        // its rate and acceleration change with q_k, its acceleration with q_k'
+        const double rate = kd_marker_bend_rate(l->marker, a, k, state->dq),
+                     second = kd_marker_bend_rate(l->marker, a, k, state->ddq);
+        A = axpy6(axpy6(A, rate, six_get(&x->c.T)), second, six_get(&x->c.S));
+        T = axpy6(T, 2 * rate, six_get(&x->c.S));
+        p = axpy6(axpy6(p, rate, six_get(&x->c.above_v)), second, x->IS);
+        v = axpy6(v, 2 * rate, x->IS);
     }
     add_to(state->by_p + 6 * k, p);
     add_to(state->by_v + 6 * k, v);
@@ -370,18 +381,39 @@ static void marker_mode(const output *o, int i, const letter_column *letter, int
     kd_rows_dot9(tree->nv, work->IS, &T6, work->BS, &S6.w.v, first, end, o->by_velocity + at);
 }
 
+// block_kl += sum_a phi_ak y_a
+static void add_mode_rows(int m, const double *row, int l, const double y[6], double *block)
+{
+    for (int k = 0; k < m; k++)
+        for (int a = 0; a < 6; a++) block[k + m * l] += kd_marker_slope(row, a, k) * y[a];
+}
+
 // block += Phi' X Phi
-static void add_letter_block(int m, const double *Phi, double X[6][6], double *block)
+static void add_letter_block(int m, const double *row, double X[6][6], double *block)
 {
     for (int l = 0; l < m; l++) {
         double y[6] = {0};
         for (int b = 0; b < 6; b++)
-            for (int a = 0; a < 6; a++) y[a] += X[b][a] * Phi[6 * l + b];
-        for (int k = 0; k < m; k++) {
-            const double *phi = Phi + 6 * k;
-            block[k + m * l] +=
-                phi[0] * y[0] + phi[1] * y[1] + phi[2] * y[2] + phi[3] * y[3] + phi[4] * y[4] + phi[5] * y[5];
+            for (int a = 0; a < 6; a++) y[a] += X[b][a] * kd_marker_slope(row, b, l);
+        add_mode_rows(m, row, l, y, block);
+    }
+}
+
+// Shifts that bend: with q_l their rates, accelerations and their own rows change, with q_l' their accelerations. v, I: rows of shifts
+// and turns by rates and accelerations of the shifts, force: along the shifts
+static void add_bend_block(const kd_marker *c, const double *row, double v[6][6], double I[3][6], const double force[3],
+                           kd_wide_state *s)
+{
+    const int m = c->m;
+    for (int l = 0; l < m; l++) {
+        double p[6] = {0}, q[6] = {0};
+        for (int b = 0; b < 3; b++) {
+            const double rate = kd_marker_bend_rate(c, b, l, s->dq), second = kd_marker_bend_rate(c, b, l, s->ddq);
+            for (int a = 0; a < 6; a++) p[a] += rate * v[b][a] + second * I[b][a], q[a] += 2 * rate * I[b][a];
+            for (int k = 0; k < m; k++) s->block_p[k + m * l] += c->bend[b + 3 * (k + m * l)] * force[b];
         }
+        add_mode_rows(m, row, l, p, s->block_p);
+        add_mode_rows(m, row, l, q, s->block_v);
     }
 }
 
@@ -390,7 +422,8 @@ static void write_marker(const output *o, const subtree *s, double trace, int i,
     const kd_link *l = &o->tree->link[i];
     kd_wide_state *state = &o->m->work->wide[o->tree->link[l->parent].state];
     letter_column  letter[KD_MARKER_LETTERS];
-    double         p[6][6] = {{0}}, v[6][6] = {{0}}; // column by column
+    const double  *row = o->m->work->row[i];
+    double         p[6][6] = {{0}}, v[6][6] = {{0}}, I[3][6] = {{0}}, force[3]; // column by column
     marker_letters(o, s, trace, i, r_l, letter);
     for (int k = 0; k < l->marker->m; k++) marker_mode(o, i, letter, k);
     for (int b = 0; b < KD_MARKER_LETTERS; b++)
@@ -400,9 +433,13 @@ static void write_marker(const output *o, const subtree *s, double trace, int i,
             add_letters(&letter[a], &letter[b], a < b, &by_p, &by_v);
             p[kd_marker_along[b]][kd_marker_along[a]] += part * by_p;
             v[kd_marker_along[b]][kd_marker_along[a]] += part * by_v;
+            if (b < 3) I[b][kd_marker_along[a]] += part * dot6(six_get(&letter[a].c.S), letter[b].IS);
         }
-    add_letter_block(l->marker->m, l->marker->Phi, p, state->block_p);
-    add_letter_block(l->marker->m, l->marker->Phi, v, state->block_v);
+    add_letter_block(l->marker->m, row, p, state->block_p);
+    add_letter_block(l->marker->m, row, v, state->block_v);
+    if (l->marker->nbends == 0) return;
+    for (int b = 0; b < 3; b++) force[b] = dot6(six_get(&letter[b].c.S), s->f);
+    add_bend_block(l->marker, row, v, I, force, state);
 }
 
 // The columns of a link that deforms: rows above and own ones; those behind its markers are there. Then its rows.

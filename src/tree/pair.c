@@ -38,6 +38,11 @@ static kd_step step_over(const kd_tree *tree, const kd_link *link, int k, int si
     const kd_joint_form *f = &link->form;
     const kd_marker     *marker = link->marker;
     const int            letter = marker ? marker->letter[k] : 0;
+    if (marker && kd_marker_bends(marker, letter))
+        return (kd_step){.dof = tree->link[link->parent].dof + marker->mode[k],
+                         .axis = link->letter + letter,
+                         .rate = sign,
+                         .marker = (int)(link - tree->link)};
     if (marker)
         return (kd_step){.dof = tree->link[link->parent].dof + marker->mode[k],
                          .axis = link->letter + letter,
@@ -135,7 +140,7 @@ static kd_spatial axis_of(const kd_change *c)
     return (kd_spatial){c->w, c->u};
 }
 
-// ---- curved joints --------------------------------------------------------------------------------------------------
+// ---- curved joints, letters that bend -------------------------------------------------------------------------------
 
 // a motion of a link as the path sees it: at the origin of B, axes of A
 static kd_spatial seen(const kd_axis *axis, double rate, const kd_relative *rel, kd_vec3 arm)
@@ -144,17 +149,59 @@ static kd_spatial seen(const kd_axis *axis, double rate, const kd_relative *rel,
     return scale6(rate, (kd_spatial){kd_mat_tvec(&rel->RA, axis->w), kd_mat_tvec(&rel->RA, u)});
 }
 
+// S', S'' of a curved joint, at that arm
+static void bend_of_joint(const kd_step *step, const kd_motion *m, const kd_relative *rel, kd_vec3 arm,
+                          kd_spatial bend[2])
+{
+    bend[0] = seen(&m->axis[step->bend], step->rate, rel, arm);
+    bend[1] = seen(&m->axis[step->bend + 1], step->rate, rel, arm);
+    if (step->rate < 0)
+        bend[1] = add6(bend[1], cross6(seen(&m->axis[step->axis], 1.0, rel, arm), scale6(-1.0, bend[0])));
+}
+
 bool kd_pair_bend(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel, int l,
-                  kd_axis bend[2])
+                  const double *dx, const double *ddx, kd_axis bend[2])
 {
     const kd_step *step = &pair->step[l];
-    if (!step->bend) return false;
+    if (!step->bend && !step->marker) return false;
     const kd_vec3 arm = kd_vec_sub(rel->rB, m->link[tree->dof_link[step->dof]].P);
-    kd_spatial    S1 = seen(&m->axis[step->bend], step->rate, rel, arm),
-               S2 = seen(&m->axis[step->bend + 1], step->rate, rel, arm);
-    if (step->rate < 0) S2 = add6(S2, cross6(seen(&m->axis[step->axis], 1.0, rel, arm), scale6(-1.0, S1)));
-    bend[0] = (kd_axis){S1.w, S1.u};
-    bend[1] = (kd_axis){S2.w, S2.u};
+    kd_spatial    X[2];
+    if (step->marker) { // L times what all modes do to the part that this one has
+        const kd_link   *link = &tree->link[step->marker];
+        const int        first = tree->link[link->parent].dof, along = step->axis - link->letter;
+        const kd_spatial L = seen(&m->axis[step->axis], step->rate, rel, arm);
+        X[0] = scale6(kd_marker_bend_rate(link->marker, along, step->dof - first, dx + first), L);
+        X[1] = scale6(ddx ? kd_marker_bend_rate(link->marker, along, step->dof - first, ddx + first) : 0, L);
+    } else { // S' v, S' a + S'' v^2
+        const double v = dx[step->dof], a = ddx ? ddx[step->dof] : 0;
+        bend_of_joint(step, m, rel, arm, X);
+        X[1] = add6(scale6(a, X[0]), scale6(v * v, X[1]));
+        X[0] = scale6(v, X[0]);
+    }
+    for (int i = 0; i < 2; i++) bend[i] = (kd_axis){X[i].w, X[i].u};
+    return true;
+}
+
+bool kd_pair_bend_by(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel, int k, int l,
+                     kd_axis *bend)
+{
+    const kd_step *step = &pair->step[l], *other = &pair->step[k];
+    const bool     joint = step->bend && k == l,
+               letter = step->marker > 0 && step->marker == other->marker && step->axis == other->axis;
+    kd_spatial X[2];
+    if (!joint && !letter) return false;
+    const kd_vec3 arm = kd_vec_sub(rel->rB, m->link[tree->dof_link[step->dof]].P);
+    if (joint) {
+        bend_of_joint(step, m, rel, arm, X);
+    } else {
+        const kd_link *link = &tree->link[step->marker];
+        const int      first = tree->link[link->parent].dof;
+        const double   by =
+            link->marker
+                ->bend[step->axis - link->letter + 3 * (other->dof - first + link->marker->m * (step->dof - first))];
+        X[0] = seen(&m->axis[step->axis], step->rate * by, rel, arm);
+    }
+    *bend = (kd_axis){X[0].w, X[0].u};
     return true;
 }
 
@@ -174,22 +221,20 @@ static int block_end(const kd_pair *pair, int k)
 // One column: with the motion up to those dofs that do not follow l (V_B, A_B) and the motion V, A of B,
 //     V_q = S_l x V_K,  A_q = (V_B x S_l) x V_K + S_l x A_K,  A_v = S_l x V_K + V_< x S_l,   K = behind l = all - B,
 // then from the fixed point to the moving origin of B: d' = V_u,  d'' = A_u + omega x d'.
-// A curved joint moves S_l by S' as well: bend, its rate v and acceleration a.
-//     V_q += S' v,  A_q += S' a + S'' v^2 + (V_< x S' + S' x V_K) v,  A_v += 2 S' v
+// A curved joint moves S_l by S' as well, with its rate v and acceleration a; X_0 = S' v, X_1 = S' a + S'' v^2 of kd_pair_bend:
+//     V_q += X_0,  A_q += X_1 + V_< x X_0 + X_0 x V_K,  A_v += 2 X_0
 typedef struct own_change {
     bool    curved;
     kd_axis bend[2];
-    double  v, a;
 } own_change;
 
 static void add_own_change(const own_change *own, kd_spatial V_before, kd_spatial V_K, kd_spatial *V_q, kd_spatial *A_q,
                            kd_spatial *A_v)
 {
-    const kd_spatial S1 = spatial_of(&own->bend[0]), S2 = spatial_of(&own->bend[1]);
-    const kd_spatial turned = add6(cross6(V_before, S1), cross6(S1, V_K));
-    *V_q = add6(*V_q, scale6(own->v, S1));
-    *A_q = add6(add6(*A_q, scale6(own->a, S1)), add6(scale6(own->v * own->v, S2), scale6(own->v, turned)));
-    *A_v = add6(*A_v, scale6(2.0 * own->v, S1));
+    const kd_spatial X0 = spatial_of(&own->bend[0]), X1 = spatial_of(&own->bend[1]);
+    *V_q = add6(*V_q, X0);
+    *A_q = add6(add6(*A_q, X1), add6(cross6(V_before, X0), cross6(X0, V_K)));
+    *A_v = add6(*A_v, scale6(2.0, X0));
 }
 
 static void fill_column(const kd_relative *rel, kd_spatial V, kd_spatial A, kd_spatial V_before, kd_spatial V_B,
@@ -223,8 +268,7 @@ void kd_pair_rates(const kd_pair *pair, const kd_tree *tree, const kd_motion *m,
         kd_spatial V_K = sub6(V, pair->step[k].carried ? V_prev : V_next);
         for (int l = k; l < end; l++) {
             kd_spatial V_q = cross6(axis_of(&out[l]), V_K);
-            if (kd_pair_bend(pair, tree, m, rel, l, bend))
-                V_q = add6(V_q, scale6(dx[pair->step[l].dof], spatial_of(bend)));
+            if (kd_pair_bend(pair, tree, m, rel, l, dx, NULL, bend)) V_q = add6(V_q, spatial_of(bend));
             out[l].omega_q = V_q.w;
             out[l].dd_q = kd_vec_add(V_q.u, kd_vec_cross(rel->omega, out[l].u));
         }
@@ -250,10 +294,10 @@ void kd_pair_changes(const kd_pair *pair, const kd_tree *tree, const kd_motion *
             A_block = add6(A_block,
                            add6(scale6(ddx[pair->step[l].dof], S), scale6(dx[pair->step[l].dof], cross6(V_before, S))));
         }
-        // a curved joint, which is a block of its own, adds S' dx^2
-        own_change own = {.v = dx[pair->step[k].dof], .a = ddx[pair->step[k].dof]};
-        own.curved = kd_pair_bend(pair, tree, m, rel, k, own.bend);
-        if (own.curved) A_block = add6(A_block, scale6(own.v * own.v, spatial_of(own.bend)));
+        // curved joints and letters that bend, which are blocks of their own, add X_0 dx
+        own_change own;
+        own.curved = kd_pair_bend(pair, tree, m, rel, k, dx, ddx, own.bend);
+        if (own.curved) A_block = add6(A_block, scale6(dx[pair->step[k].dof], spatial_of(own.bend)));
         // columns of its dofs
         kd_spatial V_next = add6(V_prev, V_block), A_next = add6(A_prev, A_block);
         for (int l = k; l < end; l++)

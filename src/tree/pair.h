@@ -12,7 +12,8 @@
 //     dS_k/dq_l = S_l x S_k   if l stands before k on the path, 0 otherwise
 //
 // A curved joint (joint/table.h) adds S_l' v_l^2 to A and S_l' to dS_l/dq_l; on the way from its B to its A, where S_l is
-// minus its motion, B is held and S'' - S x S' takes the place of S''.
+// minus its motion, B is held and S'' - S x S' takes the place of S''. A letter L of a marker that bends (wide.h) adds L q' bend q' to A
+// and L bend_kl to dS_k/dq_l.
 //
 // ("before": nearer to A). The three dofs of a spherical joint turn with B when the path runs through the joint from
 // parent to child, and then stand before each other; the other way round they are fixed in the side of A, and none
@@ -32,6 +33,7 @@ typedef struct kd_step {
         rate; // of its motion: +1 between the common ancestor and b, -1 between a and it; times the part that a mode has
     int  block;   // number of the block: dofs of one spherical joint share it, all others have their own; rising
     bool carried; // the dofs of the block turn with B: they stand before each other
+    int  marker;  // link of a marker whose letter bends: the part of the mode changes, rate is the sign; 0: none
 } kd_step;
 
 typedef struct kd_pair {
@@ -83,9 +85,14 @@ void kd_pair_rates(const kd_pair *pair, const kd_tree *tree, const kd_motion *m,
 // The rest too, after kd_pair_axes: dx, ddx are the rates and accelerations of all dofs of the tree.
 void kd_pair_changes(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
                      const double *dx, const double *ddx, kd_change *out);
-// S' and S'' of step l at the origin of B, axes of A, signs of the path; false: the step is not that of a curved joint.
+// What the motion of step l changes by it besides those before it, at the origin of B, axes of A, signs of the path:
+//     curved joints: bend[0] = S' v, bend[1] = S' a + S'' v^2;   markers that bend: L bend_l v, L bend_l a of all modes
+// dx, ddx (NULL: 0) are those of all dofs of the tree. false: nothing
 bool kd_pair_bend(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel, int l,
-                  kd_axis bend[2]);
+                  const double *dx, const double *ddx, kd_axis bend[2]);
+// S_k changes by q_l in this way, too; false: not
+bool kd_pair_bend_by(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel, int k, int l,
+                     kd_axis *bend);
 
 // A load on B at its origin, axes of A, and the opposite one on A at the same point: added to the loads on the links
 // (world axes, at their points P; that of the ground is left alone).

@@ -48,9 +48,9 @@ static inline void fill_steps(const kd_pair *pair, const kd_tree *tree, const kd
             const kd_v3 linear = kd_v3_add(kd_v3_cross(s.w, u), kd_v3_cross(s.u, w));
             kd_v6       rate = {kd_v3_cross(s.w, w), kd_v3_add(linear, kd_v3_cross(omega, s.u))};
             kd_axis     bend[2];
-            if (pair->step[l].bend && kd_pair_bend(pair, tree, m, rel, l, bend)) {
-                rate.w = kd_v3_axpy(rate.w, dx[pair->step[l].dof], kd_v3_load(&bend->w));
-                rate.u = kd_v3_axpy(rate.u, dx[pair->step[l].dof], kd_v3_load(&bend->u));
+            if ((pair->step[l].bend || pair->step[l].marker) && kd_pair_bend(pair, tree, m, rel, l, dx, NULL, bend)) {
+                rate.w = kd_v3_add(rate.w, kd_v3_load(&bend->w));
+                rate.u = kd_v3_add(rate.u, kd_v3_load(&bend->u));
             }
             kd_rows_put(R, width, l, rate);
         }
@@ -165,15 +165,18 @@ __attribute__((always_inline)) static inline void path_product(const kd_pair *pa
     subtract(n * n, block, load->place_v, v);
 }
 
-// curved joints: p_ll -= S_l' (N, F)
+// curved joints: p_ll -= S_l' (N, F); letters that bend: p_kl -= L bend_kl (N, F)
 static void add_bends(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
                       const kd_path_load *load, double *p)
 {
-    kd_axis bend[2];
-    for (int l = 0; l < pair->nsteps; l++) {
-        if (!pair->step[l].bend || !kd_pair_bend(pair, tree, m, rel, l, bend)) continue;
-        p[load->place_p[l * (pair->nsteps + 1)]] -=
-            kd_vec_dot(bend->w, kd_vec_of(load->load)) + kd_vec_dot(bend->u, kd_vec_of(load->load + 3));
+    kd_axis   bend;
+    const int n = pair->nsteps;
+    for (int l = 0; l < n; l++) {
+        if (!pair->step[l].bend && !pair->step[l].marker) continue;
+        for (int k = 0; k < n; k++)
+            if (kd_pair_bend_by(pair, tree, m, rel, k, l, &bend))
+                p[load->place_p[k + l * n]] -=
+                    kd_vec_dot(bend.w, kd_vec_of(load->load)) + kd_vec_dot(bend.u, kd_vec_of(load->load + 3));
     }
 }
 

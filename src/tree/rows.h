@@ -42,7 +42,7 @@ static inline void kd_rows_marker(const kd_tree *tree, kd_motion *m, int j)
     const kd_link *l = &tree->link[j];
     const kd_v3    r = kd_rows_place(m, l->parent);
     for (int k = tree->link_v[l->parent]; k < tree->link_v[l->parent + 1]; k++) {
-        const kd_axis sum[2] = {kd_marker_sum(l->marker, m->axis + l->letter,
+        const kd_axis sum[2] = {kd_marker_sum(m->work->row[j], m->axis + l->letter,
                                               tree->v_dof[k] - tree->link[l->parent].dof)}; // one more: see vector.h
         kd_rows_put(m->work->S, tree->nv, k, kd_rows_motion(sum, r));
     }

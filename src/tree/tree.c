@@ -59,6 +59,7 @@ static bool number_dofs(kd_tree *tree)
 {
     tree->link[0].kind = KD_FIXED;
     tree->ndof = tree->nposition = tree->nwide = 0;
+    // dofs and positions follow each other as the links do
     for (int i = 0; i < tree->nlinks; i++) {
         kd_link *l = &tree->link[i];
         if (l->kind < 0 || l->kind >= KD_JOINT_KIND_COUNT) return false;
@@ -67,6 +68,7 @@ static bool number_dofs(kd_tree *tree)
         l->form = kd_joint_form_of(l->kind);
         l->form.table = l->table;
         if (l->form.curved && !l->table) return false;
+        // what kernels ask instead of the kind; a flexible body has as many dofs as modes
         kd_link_note_place(l);
         l->massless = is_massless(l);
         if (l->wide) {
@@ -76,6 +78,7 @@ static bool number_dofs(kd_tree *tree)
         tree->ndof += l->form.ndof;
         tree->nposition += l->form.nposition;
     }
+    // behind the axes of dofs: letters of words that fold, derivatives of curved joints, markers of flexible bodies
     tree->naxes = tree->ndof;
     for (int i = 0; i < tree->nlinks; i++) {
         kd_link *l = &tree->link[i];

@@ -107,8 +107,9 @@ typedef struct kd_motion {
     struct kd_tree_work *work;     // private to the algorithms
 } kd_motion;
 
-// what a link that deforms has at the motion
+// what a link that deforms has at the motion, and what a marker has: rows of shifts and turns by the modes (kd_marker_slope)
 const kd_wide_state *kd_motion_wide(const kd_motion *m, const kd_link *link);
+const double        *kd_motion_marker(const kd_motion *m, int link);
 
 kd_status kd_motion_create(const kd_tree *tree, kd_arena *arena, kd_motion *motion) KD_NODISCARD;
 

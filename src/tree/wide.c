@@ -36,6 +36,7 @@ typedef double four __attribute__((vector_size(32), aligned(8), may_alias));
 #define AT(x) (*(const four *)(x))
 #define PUT(x) (*(four *)(x))
 #define ALL(x) ((four){x, x, x, x})
+#define BEFORE(first, x) ((first) ? (four){0, 0, 0, 0} : *(four *)(x)) // what was added up there
 #define SUM(a) ((a)[0] + (a)[1] + ((a)[2] + (a)[3]))
 
 // sums of four vectors in one; the four vectors as columns: lanes of one become a vector
@@ -64,6 +65,21 @@ typedef double four __attribute__((vector_size(32), aligned(8), may_alias));
         (c) = (four){a_[2], b_[2], c_[2], d_[2]}, (d) = (four){a_[3], b_[3], c_[3], d_[3]};                            \
     } while (0)
 #endif
+
+// m numbers, four at a time
+static inline void copy_modes(int m, const double *restrict from, double *restrict to)
+{
+    int k = 0;
+    for (; k + 4 <= m; k += 4) PUT(to + k) = AT(from + k);
+    for (; k < m; k++) to[k] = from[k];
+}
+
+static inline void subtract_modes(int m, const double *restrict a, double *restrict from)
+{
+    int k = 0;
+    for (; k + 4 <= m; k += 4) PUT(from + k) = AT(from + k) - AT(a + k);
+    for (; k < m; k++) from[k] -= a[k];
+}
 
 // n fours of out = a + sum_k x_k slope_k, which stand at these places; slopes at a distance; a NULL: 0
 static inline void add_fours(int n, int m, int distance, const int *at, const double *restrict a,
@@ -134,7 +150,7 @@ void KD_KERNEL(kd_wide_place)(const kd_wide *c, const double *q, kd_wide_state *
 {
     const int mp = c->mp;
     double    now[KD_WIDE_ROWS];
-    for (int k = 0; k < c->m; k++) s->q[k] = q[k];
+    copy_modes(c->m, q, s->q);
     add_slopes(c->nfours, c->m, c->four_at, c->row, c->row_q, s->q, s->row);
     sum_means(mp, c->row, s->row, s->q, now);
     s->J = (kd_sym3){c->J.xx + now[0], c->J.yy + now[1], c->J.zz + now[2],
@@ -142,17 +158,50 @@ void KD_KERNEL(kd_wide_place)(const kd_wide *c, const double *q, kd_wide_state *
     s->h = kd_vec_add(c->first, kd_vec_of(now + 9));
 }
 
-// shifts and turns (6) of the amplitudes, or their rates
-static inline void marker_amounts(const kd_marker *marker, const double *q, double e[8])
+// q' bend q of the shifts, two fours at a time; row (NULL: not wanted) = that of the marker + bend q
+static inline void bend_rows(const kd_marker *marker, const double *restrict q, double *restrict row,
+                             double           sum[KD_MARKER_ROWS])
 {
-    sum_rows(6, 6, marker->mp, marker->row, q, e);
+    const int  n = marker->nbends, m = marker->m;
+    const int *at = marker->bend_at, *block = marker->bend_block, *along = marker->bend_along;
+    for (int a = 0; a < KD_MARKER_ROWS; a++) sum[a] = 0;
+    for (int i = 0; i < n; i += 2) {
+        const int     other = i + 1 < n ? i + 1 : i;
+        const double *slope = marker->bend_q + 4 * i;
+        const int     step = 4 * (other - i);
+        four          a = ALL(0), b = ALL(0);
+        for (int k = 0; k < m; k++, slope += 4 * n) a += ALL(q[k]) * AT(slope), b += ALL(q[k]) * AT(slope + step);
+        if (row) PUT(row + at[i]) = AT(marker->row + at[i]) + a, PUT(row + at[other]) = AT(marker->row + at[other]) + b;
+        a *= AT(q + 4 * block[i]), b *= AT(q + 4 * block[other]);
+        sum[along[i]] += SUM(a);
+        if (other > i) sum[along[other]] += SUM(b);
+    }
 }
 
-kd_axis KD_KERNEL(kd_marker_rates)(const kd_marker *marker, const double *rate)
+// shifts and turns (6) of the amplitudes, Phi q + q' bend q/2; row: as they are now, of a marker that bends
+static inline void marker_amounts(const kd_marker *marker, const double *q, double *row, double e[8])
+{
+    double more[KD_MARKER_ROWS];
+    sum_rows(KD_MARKER_ROWS, KD_MARKER_ROWS, marker->mp, marker->row, q, e);
+    if (marker->nbends == 0) return;
+    bend_rows(marker, q, row, more);
+    for (int a = 0; a < 3; a++) e[a] += 0.5 * more[a];
+}
+
+// rates of shifts and turns by those of the amplitudes; row: as they are now
+kd_axis KD_KERNEL(kd_marker_rates)(const kd_marker *marker, const double *row, const double *rate)
 {
     double e[8];
-    marker_amounts(marker, rate, e);
+    sum_rows(KD_MARKER_ROWS, KD_MARKER_ROWS, marker->mp, row, rate, e);
     return (kd_axis){.w = kd_vec_of(e + 3), .u = kd_vec_of(e)};
+}
+
+// q' bend q' of the shifts
+kd_axis KD_KERNEL(kd_marker_bend)(const kd_marker *marker, const double *dq)
+{
+    double sum[KD_MARKER_ROWS];
+    bend_rows(marker, dq, NULL, sum);
+    return (kd_axis){.u = kd_vec_of(sum)};
 }
 
 // a turn about one axis of R: the other two
@@ -165,10 +214,10 @@ static inline void turn(kd_v3 *a, kd_v3 *b, double c, double s)
 
 // the word of eight letters; their motions about the point of the parent
 void KD_KERNEL(kd_marker_place)(const kd_marker *marker, const double *q, const kd_link *l,
-                                const kd_link_motion *parent, kd_axis *axis, kd_link_motion *own)
+                                const kd_link_motion *parent, double *row, kd_axis *axis, kd_link_motion *own)
 {
     double e[8], angle[4], c[4], s[4];
-    marker_amounts(marker, q, e);
+    marker_amounts(marker, q, row, e);
     // shifts in the axes of the frame A, then turns x/2 y/2 z y/2 x/2
     angle[0] = 0.5 * e[3], angle[1] = 0.5 * e[4], angle[2] = e[5], angle[3] = 0;
     KD_KERNEL(kd_sine_cosine)(3, angle, s, c);
@@ -208,7 +257,7 @@ void KD_KERNEL(kd_wide_move)(const kd_wide *c, const double *dq, kd_wide_state *
 {
     const int mp = c->mp;
     double    sum[KD_WIDE_ROWS];
-    for (int k = 0; k < c->m; k++) s->dq[k] = dq[k];
+    copy_modes(c->m, dq, s->dq);
     sum_rows(KD_WIDE_ROWS, KD_WIDE_ROWS, mp, s->row, s->dq, sum);
     s->dJ = (kd_sym3){sum[0], sum[1], sum[2], sum[3], sum[4], sum[5]};
     s->beta = kd_vec_of(sum + 6);
@@ -400,8 +449,9 @@ static inline void marker_motions(const double *restrict phi, double X[6][6], do
 
 // I (6 x 6, column by column) and b (6) of what hangs there, about the point of the wide link:
 // give += (I S)', -S'b;  columns, lower triangle: += S' I S
-static inline void add_hanging(int m, int mp, kd_wide_state *s, const kd_marker *marker, const kd_axis *letter,
-                               double I[6][6], const double b[6])
+__attribute__((always_inline)) static inline void add_hanging(const bool first, int m, int mp, const double *own,
+                                                              kd_wide_state *s, const double *row,
+                                                              const kd_axis *letter, double I[6][6], const double b[6])
 {
     const int ld = mp + KD_WIDE_TAIL;
     double *restrict column = s->column, *restrict all = s->S, *restrict forces = s->IS;
@@ -410,39 +460,44 @@ static inline void add_hanging(int m, int mp, kd_wide_state *s, const kd_marker 
     marker_matrix(letter, X);
     for (int l = 0; l < mp; l += 4) {
         double *S = all + 6 * l, *IS = forces + 6 * l, *give = s->give + 8 * l;
-        marker_motions(marker->row + 6 * l, X, S);
+        marker_motions(row + 6 * l, X, S);
         const four x = AT(S), y = AT(S + 4), z = AT(S + 8), u = AT(S + 12), v = AT(S + 16), w = AT(S + 20);
         for (int r = 0; r < 6; r++) {
             const four U = ALL(I[0][r]) * x + ALL(I[1][r]) * y + ALL(I[2][r]) * z + ALL(I[3][r]) * u +
                            ALL(I[4][r]) * v + ALL(I[5][r]) * w;
             PUT(IS + 4 * r) = U;
-            PUT(give + 4 * r) += U;
+            PUT(give + 4 * r) = BEFORE(first, give + 4 * r) + U;
         }
-        PUT(give + 24) -= ALL(b[0]) * x + ALL(b[1]) * y + ALL(b[2]) * z + ALL(b[3]) * u + ALL(b[4]) * v + ALL(b[5]) * w;
+        PUT(give + 24) = BEFORE(first, give + 24) - ALL(b[0]) * x - ALL(b[1]) * y - ALL(b[2]) * z - ALL(b[3]) * u -
+                         ALL(b[4]) * v - ALL(b[5]) * w;
     }
     // S' I S, lower triangle from the block of four that the diagonal lies in
-    for (int k = 0; k < m; k++, column += ld) {
+    for (int k = 0; k < m; k++, column += ld, own += ld) {
         const double *U = forces + 24 * (k / 4) + k % 4;
         const four    a = ALL(U[0]), b1 = ALL(U[4]), c1 = ALL(U[8]), d = ALL(U[12]), e = ALL(U[16]), f = ALL(U[20]);
         for (int l = k & ~3; l < mp; l += 4) {
             const double *S = all + 6 * l;
-            PUT(column + l) +=
-                a * AT(S) + b1 * AT(S + 4) + c1 * AT(S + 8) + d * AT(S + 12) + e * AT(S + 16) + f * AT(S + 20);
+            PUT(column + l) = AT((first ? own : column) + l) + a * AT(S) + b1 * AT(S + 4) + c1 * AT(S + 8) +
+                              d * AT(S + 12) + e * AT(S + 16) + f * AT(S + 20);
         }
     }
 }
 
-void KD_KERNEL(kd_wide_add_marker)(const kd_wide *c, kd_wide_state *s, const kd_marker *marker, const kd_axis *letter,
+void KD_KERNEL(kd_wide_add_marker)(const kd_wide *c, kd_wide_state *s, const double *row, const kd_axis *letter,
                                    double I[6][6], const double b[6])
 {
-    if (c->mp == 8)
-        add_hanging(c->m, 8, s, marker, letter, I, b);
+    const bool first = !s->begun;
+    s->begun = true;
+    if (c->m == 8 && first)
+        add_hanging(true, 8, 8, c->column, s, row, letter, I, b);
+    else if (first)
+        add_hanging(true, c->m, c->mp, c->column, s, row, letter, I, b);
     else
-        add_hanging(c->m, c->mp, s, marker, letter, I, b);
+        add_hanging(false, c->m, c->mp, c->column, s, row, letter, I, b);
 }
 
-// give = 0, columns of the modes as without markers
-void KD_KERNEL(kd_wide_start)(const kd_wide *c, kd_wide_state *s)
+// give = 0, columns of the modes as without markers: where none came before
+static void start_columns(const kd_wide *c, kd_wide_state *s)
 {
     const int n = (c->mp + KD_WIDE_TAIL) * c->m;
     for (int i = 0; i < n; i += 4) PUT(s->column + i) = AT(c->column + i);
@@ -454,7 +509,8 @@ void KD_KERNEL(kd_wide_give)(const kd_wide *c, kd_wide_state *s, const kd_link_m
 {
     const double *R = &motion->R.x.x;
     // forces of the modes without what drives them
-    for (int k = 0; tau && k < c->m; k++) s->Q[k] -= tau[k];
+    if (!s->begun) start_columns(c, s);
+    if (tau) subtract_modes(c->m, tau, s->Q);
     for (int l = 0; l < c->mp; l += 4) {
         const double *row = s->row + KD_WIDE_ROWS * l;
         double       *give = s->give + 8 * l;
@@ -595,7 +651,7 @@ void KD_KERNEL(kd_wide_give_way)(const kd_wide *c, kd_wide_state *s, const doubl
     else
         give_way_modes(c->m, c->mp, s, a);
     for (int l = 0; l < c->mp; l += 4) PUT(s->ddq + l) = AT(s->answer + l);
-    for (int j = 0; j < c->m; j++) ddq[j] = s->answer[j];
+    copy_modes(c->m, s->answer, ddq);
 }
 
 #ifndef KD_AVX2_VARIANT
@@ -686,19 +742,53 @@ bool kd_wide_finish(kd_wide *c, kd_arena *arena)
     return !failed;
 }
 
+// slopes of the shifts in blocks of four modes, as far as they are not 0
+static bool keep_bends(kd_marker *c, kd_arena *arena)
+{
+    const int m = c->m, n = c->mp / 4 * KD_MARKER_ROWS;
+    kd_arena  scratch = {0};
+    double   *all = kd_cut_matrix(&scratch, 4 * n, m);
+    for (int l = 0; l < m && !scratch.failed; l++)
+        for (int k = 0; k < m; k++)
+            for (int a = 0; a < 3; a++)
+                rows_of(all + 4 * n * l, KD_MARKER_ROWS, k)[4 * a] = c->bend[a + 3 * (k + m * l)];
+    if (!scratch.failed) c->nbends = keep_fours(KD_MARKER_ROWS, 3, n, m, all, arena, &c->bend_at, &c->bend_q);
+    int *block = kd_cut_int(arena, c->nbends), *along = kd_cut_int(arena, c->nbends);
+    for (int i = 0; i < c->nbends && !arena->failed; i++) {
+        block[i] = c->bend_at[i] / 4 / KD_MARKER_ROWS;
+        along[i] = c->bend_at[i] / 4 % KD_MARKER_ROWS;
+    }
+    c->bend_block = block, c->bend_along = along;
+    const bool failed = arena->failed || scratch.failed;
+    kd_arena_release(&scratch);
+    return !failed;
+}
+
+// Does mode k move the letter, now or once others have moved?
+static bool is_moved(const kd_marker *c, int letter, int k)
+{
+    const int along = kd_marker_along[letter];
+    if (c->Phi[along + 6 * k] != 0) return true;
+    for (int l = 0; kd_marker_bends(c, letter) && l < c->m; l++)
+        if (c->bend[along + 3 * (k + c->m * l)] != 0) return true;
+    return false;
+}
+
 bool kd_marker_finish(kd_marker *c, kd_arena *arena)
 {
     const int m = c->m, mp = (m + 3) / 4 * 4, most = KD_MARKER_LETTERS * m;
-    double   *row = kd_cut_matrix(arena, mp, 6);
+    double   *row = kd_cut_matrix(arena, mp, KD_MARKER_ROWS);
     int      *letter = kd_cut_int(arena, most), *mode = kd_cut_int(arena, most), n = 0;
     if (arena->failed) return false;
+    c->mp = mp;
+    if (c->bend && !keep_bends(c, arena)) return false;
     for (int k = 0; k < m; k++)
-        for (int a = 0; a < 6; a++) rows_of(row, 6, k)[4 * a] = c->Phi[6 * k + a];
+        for (int a = 0; a < 6; a++) rows_of(row, KD_MARKER_ROWS, k)[4 * a] = c->Phi[6 * k + a];
     // steps of paths letter by letter
     for (int a = 0; a < KD_MARKER_LETTERS; a++)
         for (int k = 0; k < m; k++)
-            if (c->Phi[kd_marker_along[a] + 6 * k] != 0) letter[n] = a, mode[n++] = k;
-    c->mp = mp, c->row = row, c->letter = letter, c->mode = mode, c->nsteps = n;
+            if (is_moved(c, a, k)) letter[n] = a, mode[n++] = k;
+    c->row = row, c->letter = letter, c->mode = mode, c->nsteps = n;
     c->still = n == 0;
     return true;
 }

@@ -16,7 +16,8 @@
 // C_kl, b_kl: symmetric slopes of C and b by q, from geometric stiffness. Others hang on markers: links without inertia and dofs
 // that follow the modes of their parent by a word of eight letters, each of which moves by a combination Phi q of the amplitudes:
 // shifts along x, y, z, then half the turns about x and y, the turn about z, the other halves about y and x. That is the rotation by the
-// vector of the three turns up to terms of third order, as no order of three whole turns is. docs/methods/wide_link.md
+// vector of the three turns up to terms of third order, as no order of three whole turns is. Shifts may move along with the deformation
+// to second order, Phi q + q' bend q/2: forces there stiffen or soften the body then. docs/methods/wide_link.md
 #ifndef KARDAN_TREE_WIDE_H
 #define KARDAN_TREE_WIDE_H
 
@@ -51,21 +52,27 @@ typedef struct kd_wide {
 } kd_wide;
 
 enum { KD_WIDE_ROWS = 12, KD_WIDE_TAIL = 8 };
-enum { KD_MARKER_LETTERS = 8, KD_MARKER_RATES = 8, KD_MARKER_AXES = 9 };
+enum { KD_MARKER_LETTERS = 8, KD_MARKER_RATES = 8, KD_MARKER_BEND = 9, KD_MARKER_AXES = 10, KD_MARKER_ROWS = 6 };
 
 // of the three shifts and three turns that a letter moves along, and which part of it
 static const int    kd_marker_along[KD_MARKER_LETTERS] = {0, 1, 2, 3, 4, 5, 4, 3};
 static const double kd_marker_part[KD_MARKER_LETTERS] = {1, 1, 1, 0.5, 0.5, 1, 0.5, 0.5};
 
 // The motions of a marker stand at kd_link.letter of kd_motion.axis, about the point P of its parent: eight letters, then the rates
-// of shifts (u) and turns (w). Steps of paths over it are one letter times one mode each, as far as Phi is not 0.
+// of shifts (u) and turns (w), and what shifts add to their acceleration, q' bend q' (u). Steps of paths over it are one letter times
+// one mode each, as far as Phi or bend is not 0.
 typedef struct kd_marker {
     int           m;
-    const double *Phi; // (6 x m) shifts, turns per amplitude
+    const double *Phi;  // (6 x m) shifts, turns per amplitude
+    const double *bend; // (3 x m x m) slope of shifts of mode k by q_l at 3 (k + m l), symmetric; NULL: 0
     // filled by kd_marker_finish
     bool          still; // no mode moves it
     int           mp;
     const double *row; // (6 x mp) Phi in blocks of four modes
+    // slopes of row by q_l: the fours that are not 0 for all modes, and where they stand
+    int           nbends;
+    const int    *bend_at, *bend_block, *bend_along; // (nbends) in row; block of four modes, shift
+    const double *bend_q;                            // (4 nbends x m)
     int           nsteps;
     const int    *letter, *mode; // (nsteps) rising letters
 } kd_marker;
@@ -83,6 +90,7 @@ typedef struct kd_wide_state {
     double *dq, *ddq, *Q; // (mp)
     double *gyro;         // (mp x nturns) sum_k T_kl q_k', b_kl q_k', C_kl q_k'
     // articulated body, world axes: what unit q'' needs as moment and force about P, and what is left for the modes to carry
+    bool    begun;  // a marker was there: give and column are not those of before
     double *S, *IS; // (6 x mp) motions of one marker, forces
     double *give;   // (8 x mp)
     double *column; // ((mp + 8) x m) of modes by modes, behind them moment, force and what is left; eliminated in place
@@ -127,12 +135,33 @@ static inline kd_mat3 kd_wide_moment(kd_sym3 J, kd_vec3 b)
                      {o.y - d.y, o.x + d.x, t - 0.5 * J.zz}};
 }
 
-// What mode k does, about the point of the wide link: the letters by Phi
-static inline kd_axis kd_marker_sum(const kd_marker *marker, const kd_axis *letter, int k)
+// Shift or turn `along` of a marker by mode k, of rows in blocks of four modes: as it is now (kd_motion_marker)
+static inline double kd_marker_slope(const double *row, int along, int k)
+{
+    return row[4 * (KD_MARKER_ROWS * (k / 4) + along) + k % 4];
+}
+
+// Does a letter move along with the deformation to second order?
+static inline bool kd_marker_bends(const kd_marker *marker, int letter)
+{
+    return marker->nbends > 0 && letter < 3;
+}
+
+// sum_k bend_kl rate_k of one shift
+static inline double kd_marker_bend_rate(const kd_marker *marker, int along, int l, const double *rate)
+{
+    const double *bend = marker->bend + along + 3 * marker->m * l;
+    double        sum = 0;
+    for (int k = 0; k < marker->m; k++) sum += bend[3 * k] * rate[k];
+    return sum;
+}
+
+// What mode k does, about the point of the wide link: the letters by the rows of the marker as they are now
+static inline kd_axis kd_marker_sum(const double *row, const kd_axis *letter, int k)
 {
     kd_axis sum = {{0, 0, 0}, {0, 0, 0}};
     for (int a = 0; a < KD_MARKER_LETTERS; a++) {
-        const double by = kd_marker_part[a] * marker->Phi[6 * k + kd_marker_along[a]];
+        const double by = kd_marker_part[a] * kd_marker_slope(row, kd_marker_along[a], k);
         sum = (kd_axis){kd_vec_axpy(sum.w, by, letter[a].w), kd_vec_axpy(sum.u, by, letter[a].u)};
     }
     return sum;

@@ -40,6 +40,7 @@ struct kd_tree_work {
     // per place in v, about the common point: rows of length nv each; S motion (6), IS = Ic S (6), BS = Bc'S (3)
     double        *S, *IS, *BS;
     kd_wide_state *wide; // (tree->nwide)
+    double       **row;  // (nlinks) shifts and turns of a marker by its modes, as they are now; NULL: no marker
 };
 
 // the variants of the functions of tree.h
@@ -61,13 +62,13 @@ struct kd_tree_work {
     void kd_wide_derivatives_##variant(const kd_wide *c, kd_wide_state *s, const kd_link_motion *m, kd_vec3 r);        \
     int  kd_wide_eliminate_##variant(const kd_wide *c, kd_wide_state *s);                                              \
     void kd_wide_give_way_##variant(const kd_wide *c, kd_wide_state *s, const double a[6], double *ddq);               \
-    void kd_wide_start_##variant(const kd_wide *c, kd_wide_state *s);                                                  \
     void kd_wide_give_##variant(const kd_wide *c, kd_wide_state *s, const kd_link_motion *m, const double *tau);       \
-    void kd_wide_add_marker_##variant(const kd_wide *c, kd_wide_state *s, const kd_marker *marker,                     \
-                                      const kd_axis *letter, double I[6][6], const double b[6]);                       \
+    void kd_wide_add_marker_##variant(const kd_wide *c, kd_wide_state *s, const double *row, const kd_axis *letter,    \
+                                      double I[6][6], const double b[6]);                                              \
     void kd_marker_place_##variant(const kd_marker *marker, const double *q, const kd_link *l,                         \
-                                   const kd_link_motion *parent, kd_axis *axis, kd_link_motion *own);                  \
-    kd_axis kd_marker_rates_##variant(const kd_marker *marker, const double *rate);                                    \
+                                   const kd_link_motion *parent, double *row, kd_axis *axis, kd_link_motion *own);     \
+    kd_axis kd_marker_rates_##variant(const kd_marker *marker, const double *row, const double *rate);                 \
+    kd_axis kd_marker_bend_##variant(const kd_marker *marker, const double *dq);                                       \
     void    kd_sine_cosine_##variant(int n, const double *x, double *restrict sine, double *restrict cosine);
 
 // in a function that has a kd_motion m: the variant that was chosen for it

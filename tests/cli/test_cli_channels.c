@@ -88,6 +88,11 @@ static void states_to_go_on_from(void **state)
     assert_int_equal(sscanf(last.text, "%lf %lf %lf %lf %lf %lf", &a[0], &a[1], &a[2], &b[0], &b[1], &b[2]), 6);
     for (int i = 0; i < 3; i++) assert_true(a[i] - b[i] < 1e-5 && b[i] - a[i] < 1e-5);
     expect("simulate " MODELS "double-pendulum.yaml --t-end 0.1 --write-state nowhere/half.csv", 1, "--write-state: ");
+    // a run with advice is a good one, too
+    expect("simulate " MODELS
+           "bouncing-ball.yaml --formulation ode --integrator adams --t-end 0.6 --write-state advice.csv --output half",
+           0, "the equations are stiff");
+    expect("simulate " MODELS "bouncing-ball.yaml --start-state advice.csv --t-end 0.61 --output half", 0, "verdict");
     // angles that only the first run counted are left out; those that it did not count follow from the rest
     expect("simulate " MODELS "four-bar.yaml --t-end 0.3 --channels all --write-state all.csv --output half", 0,
            "verdict");

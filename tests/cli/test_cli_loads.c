@@ -149,6 +149,56 @@ static void calculix_agrees(void **state)
     kd_table_release(&table);
 }
 
+// The rod, held at its left end and pulled by 10 kN at the right one in CalculiX: with that matrix kardan has the frequencies that CalculiX
+// finds for the rod that is pressed by 10 kN.
+static void forces_stiffen_as_in_the_program(void **state)
+{
+    (void)state;
+    static const char deck[] =
+        "*INCLUDE,INPUT=rod_mesh.inp\n*MATERIAL,NAME=STEEL\n*ELASTIC\n2.1E11,0.3\n*DENSITY\n7850.\n"
+        "*SOLID SECTION,ELSET=EALL,MATERIAL=STEEL\n*BOUNDARY\nLEFT,1,3\n*STEP,NLGEOM\n*STATIC\n*CLOAD\n"
+        "RIGHT,1,%s2.439024390244e+02\n*END STEP\n*STEP,PERTURBATION\n*FREQUENCY%s\n5\n*END STEP\n";
+    char text[800];
+    if (run_command("command -v ccx").status != 0) {
+        print_message("ccx is not installed: not compared\n");
+        skip();
+    }
+    if (!fetch_rod()) skip();
+    snprintf(text, sizeof text, deck, "", ",SOLVER=MATRIXSTORAGE");
+    write_text("pull.inp", text);
+    snprintf(text, sizeof text, deck, "-", "");
+    write_text("press.inp", text);
+    assert_int_equal(run_command("cd '" OUT "' && ccx pull > ccx.log 2>&1 && ccx press > ccx.log 2>&1").status, 0);
+    write_text("rod.yaml",
+               "structure:\n  {stiffness: rod_free_matrices.sti.gz, mass: rod_free_matrices.mas.gz, dofs: "
+               "rod_free_matrices.dof,\n   nodes: rod_mesh.inp,\n   loaded: [{interface: right, axis: x, force: 10 kN, "
+               "stiffness: pull.sti, dofs: pull.dof}]}\n"
+               "interfaces: {left: {nodes: LEFT}, right: {nodes: RIGHT}}\nreduction: {band: 2000 Hz}\n"
+               "reference: {tangent: left}\n");
+    write_text("press.yaml", "kardan: 1\ngravity: [0, 0, 0]\nbodies: {rod: {flexible: rod.yaml}}\n"
+                             "joints: {clamp: {type: fixed, from: ground, to: {body: rod, node: left}}}\n"
+                             "forces: {press: {type: applied, to: {body: rod, node: right}, force: [-10 kN, 0, 0]}}\n");
+    const command_result found = expect("modes press.yaml --from-equilibrium", 0, "[Hz]"),
+                         program = run_command("cd '" OUT "' && grep -E '^ +[1-5] +0' press.dat | head -5");
+    const char *a = strchr(strstr(found.text, "[Hz]"), '\n'), *b = program.text;
+    for (int i = 0; i < 5; i++) {
+        double own, other;
+        assert_int_equal(sscanf(a, "%*f %*f %lf", &own), 1);
+        assert_int_equal(sscanf(b, "%*d %*f %*f %lf", &other), 1);
+        if (!(fabs(own / other - 1) < 5e-5)) fail_msg("frequency %d: %g instead of %g Hz", i + 1, own, other);
+        a = strchr(a + 1, '\n');
+        b = strchr(b + 1, '\n') + 1;
+    }
+    // an interface that is not there
+    write_text("wrong.yaml",
+               "structure:\n  {stiffness: rod_free_matrices.sti.gz, mass: rod_free_matrices.mas.gz, dofs: "
+               "rod_free_matrices.dof,\n   nodes: rod_mesh.inp,\n   loaded: [{interface: top, axis: x, force: 10 kN, "
+               "stiffness: pull.sti, dofs: pull.dof}]}\n"
+               "interfaces: {left: {nodes: LEFT}, right: {nodes: RIGHT}}\nreduction: {modes: 2}\n"
+               "reference: {tangent: left}\n");
+    expect("flex wrong.yaml", 1, "there is no interface 'top'");
+}
+
 // The page of the guide, with its files, step by step.
 static void the_page_runs(void **state)
 {
@@ -192,9 +242,8 @@ static void the_page_runs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(beams_have_a_table),
-        cmocka_unit_test(cases_balance),
-        cmocka_unit_test(calculix_agrees),
+        cmocka_unit_test(beams_have_a_table), cmocka_unit_test(cases_balance),
+        cmocka_unit_test(calculix_agrees),    cmocka_unit_test(forces_stiffen_as_in_the_program),
         cmocka_unit_test(the_page_runs),
     };
     return cmocka_run_group_tests(tests, start_afresh, NULL);

@@ -8,6 +8,8 @@
 
 #include "core/text.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 // Text that fits is written whole, a second call overwrites, append goes behind.
@@ -62,12 +64,40 @@ static void hash_and_ends(void **state)
     assert_false(kd_text_ends_with("part.stl", ".obj") || kd_text_ends_with("stl", ".stl"));
 }
 
+// Every format says what printf says, in buffers of every size: those that are written without it, and all others.
+#define SAME(...)                                                                                                      \
+    for (size_t size = 1; size < 40; size++) {                                                                         \
+        char expected[64], found[64], behind[64];                                                                      \
+        memset(found, '#', sizeof found);                                                                              \
+        (void)!snprintf(expected, size, __VA_ARGS__);                                                                  \
+        kd_text(found, size, __VA_ARGS__);                                                                             \
+        assert_string_equal(found, expected);                                                                          \
+        assert_true(found[size] == '#');                                                                               \
+        strcpy(behind, "ab");                                                                                          \
+        kd_text_append(behind, size + 2, __VA_ARGS__);                                                                 \
+        assert_string_equal(behind + 2, expected);                                                                     \
+    }
+
+static void formats_are_those_of_printf(void **state)
+{
+    (void)state;
+    SAME("%s", "text");
+    SAME("%s '%s%s%.100s': ", "body", "", ".", "link(3)");
+    SAME("%.3s|%.0s|%.20s", "abcdef", "x", "short");
+    SAME("%.*s%c%.*s", 4, "abcdef", ')', 0, "abc");
+    SAME("%.*s", -1, "whole");
+    SAME("%d %d %d %d", 0, -7, INT_MAX, INT_MIN);
+    SAME("100 %% of %s", "all");
+    SAME("%5s|%-5s|%05d|%+d", "a", "b", 42, 42);
+    SAME("%s = %.9g, %ld, %zu", "x", 0.1, 123456789L, (size_t)9);
+    SAME("%.2f%s", 1.25, "m");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hash_and_ends),
-        cmocka_unit_test(test_write),
-        cmocka_unit_test(test_cut),
+        cmocka_unit_test(hash_and_ends),  cmocka_unit_test(formats_are_those_of_printf),
+        cmocka_unit_test(test_write),     cmocka_unit_test(test_cut),
         cmocka_unit_test(test_no_buffer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,13 +26,15 @@ typedef struct truss {
     double          mass[NODES];
 } truss;
 
+static double last_to_first = 1; // factor of one spring
+
 // Nodes at random places, a spring between any two, lumped masses
 static void make_truss(truss *t)
 {
     int              row[NODES * NODES * 36], column[NODES * NODES * 36], n = 0, place[ROWS];
     double           value[NODES * NODES * 36], masses[ROWS];
     kd_fe_structure *s = &t->s;
-    *s = (kd_fe_structure){.name = "truss", .nnodes = NODES, .n = ROWS, .spin_axis = -1};
+    *s = (kd_fe_structure){.name = "truss", .nnodes = NODES, .n = ROWS};
     s->id = kd_cut_int(&s->arena, NODES);
     s->at = kd_arena_cut(&s->arena, NODES, sizeof *s->at);
     s->node = kd_cut_int(&s->arena, ROWS);
@@ -55,7 +57,7 @@ static void make_truss(truss *t)
             double        e[3];
             const kd_vec3 line = kd_vec_sub(s->at[i], s->at[j]);
             kd_vec_to(kd_vec_scale(1 / kd_vec_norm(line), line), e);
-            const double k = 1e4 * (1 + uniform());
+            const double k = 1e4 * (1 + uniform()) * (i == NODES - 1 && j == 0 ? last_to_first : 1);
             for (int a = 0; a < 6; a++)
                 for (int b = 0; b < 6; b++) {
                     row[n] = 3 * (a < 3 ? i : j) + a % 3;
@@ -358,6 +360,40 @@ static void shapes_are_mixed(void **state)
     }
 }
 
+// A spring that pushes between two interfaces, stronger and stronger: with these held the part is stiff, with one of them free it gets a
+// negative eigenvalue, before or after an entry of the diagonal. What is made has positive frequencies only.
+static void negative_eigenvalues_are_refused(void **state)
+{
+    (void)state;
+    int                first[3] = {0, 1, 2}, last[3] = {NODES - 3, NODES - 2, NODES - 1}, refused = 0, made = 0;
+    const kd_interface face[] = {{"first", 3, first, {0, 0, 0}, false}, {"last", 3, last, {1, 2, 1}, false}};
+    const kd_reference references[2] = {{KD_REFERENCE_TANGENT, 0, 0}, {KD_REFERENCE_MEAN, 0, 0}};
+    for (int i = 0; i < 200; i++) {
+        truss            t;
+        kd_reduction     r;
+        kd_flexible_body b;
+        char             message[500] = "";
+        last_to_first = 1 - 0.1 * i;
+        make_truss(&t);
+        last_to_first = 1;
+        if (kd_reduce(&t.s, face, 2, &(kd_reduction_options){.modes = 4}, &r, message, sizeof message) < 0) {
+            assert_non_null(strstr(message, "negative entry on its diagonal"));
+        } else if (kd_flexible_body_make(&r, &references[i % 2], 0, 0, &b, message, sizeof message) < 0) {
+            assert_non_null(strstr(message, "negative eigenvalue"));
+            refused++;
+            kd_reduction_release(&r);
+        } else {
+            for (int k = 0; k < b.nq; k++) assert_true(b.Ke[k * (b.nq + 1)] > 1);
+            made++;
+            kd_flexible_body_release(&b);
+            kd_reduction_release(&r);
+        }
+        kd_fe_structure_release(&t.s);
+    }
+    print_message("%d bodies, %d refused for a negative eigenvalue\n", made, refused);
+    assert_true(made > 10 && refused > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -366,6 +402,7 @@ int main(void)
         cmocka_unit_test(averages_need_three_nodes),
         cmocka_unit_test(transfer_errors_are_expected),
         cmocka_unit_test(shapes_are_mixed),
+        cmocka_unit_test(negative_eigenvalues_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

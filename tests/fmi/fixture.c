@@ -185,11 +185,25 @@ static void step(model *m, double t_end)
 
 // ---- instances ------------------------------------------------------------------------------------------------------
 
+// A path as it is (3.0), or what stands in a URI (2.0)
+static void take_folder(const char *from, char *to, size_t size)
+{
+    const bool uri = strncmp(from, "file://", 7) == 0;
+    size_t     n = 0;
+    for (from += uri ? 7 : 0; *from && n + 1 < size; from++) {
+        unsigned   code;
+        const bool coded = uri && *from == '%' && sscanf(from + 1, "%2x", &code) == 1;
+        to[n++] = coded ? (char)code : *from;
+        if (coded) from += 2;
+    }
+    to[n] = '\0';
+}
+
 static model *make(const char *token, const char *folder)
 {
     model *m = calloc(1, sizeof *m);
     snprintf(m->token, sizeof m->token, "%s", token);
-    snprintf(m->folder, sizeof m->folder, "%s", strncmp(folder, "file://", 7) == 0 ? folder + 7 : folder);
+    take_folder(folder, m->folder, sizeof m->folder);
     reset(m);
     return m;
 }

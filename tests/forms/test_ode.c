@@ -240,6 +240,127 @@ static void dense_output_is_accurate(void **state)
     kd_eom_destroy(eom);
 }
 
+// ---- stabilisation --------------------------------------------------------------------------------------------------
+
+// x' = f + gamma (what stabilises) at a point
+static void rates_at(const kd_eom *eom, const kd_state *x, double gamma, double *y, double *ydot)
+{
+    kd_formulation_options opt = kd_formulation_options_default();
+    opt.stabilisation = gamma;
+    kd_dae *dae = make_dae(eom, NULL, x, KD_ODE, &opt);
+    kd_formulation_pack(dae, x, y);
+    assert_int_equal(dae->methods->rhs(dae->impl, 0, y, ydot), KD_EVAL_OK);
+    kd_dae_destroy(dae);
+}
+
+// g, gI and h at p + size dp, v + size dv
+static void violations_at(kd_eom_data *data, const kd_state *x, const double *change, double size, double *g,
+                          double *gI)
+{
+    const kd_dims d = kd_eom_dims(kd_eom_data_eom(data));
+    double        p[40], v[40];
+    for (int i = 0; i < d.np; i++) p[i] = x->p[i] + size * change[i];
+    kd_eom_at_time(data, 0, NULL, NULL, NULL, NULL);
+    kd_eom_at_position(data, p, x->s);
+    if (d.nlambda > 0) assert_int_equal(kd_eom_eval(data, KD_G, g), KD_EVAL_OK);
+    for (int i = 0; i < d.nv; i++) v[i] = x->v[i] + size * change[d.np + i];
+    kd_eom_at_position(data, x->p, x->s);
+    kd_eom_at_velocity(data, v, x->r);
+    if (d.nlambda > 0) assert_int_equal(kd_eom_eval(data, KD_GI, gI), KD_EVAL_OK);
+    if (d.nmu > 0) assert_int_equal(kd_eom_eval(data, KD_H, gI + d.nlambda), KD_EVAL_OK);
+}
+
+// Off the constraints the stabilised rates differ from the others by -gamma F h, with H F = I on each level: along that
+// difference g falls by gamma g, gI and h by gamma times themselves. On the constraints nothing changes.
+static void violations_decay(void **state)
+{
+    (void)state;
+    const double gamma = 7;
+    for (int k = 0; k < KD_TEST_SYSTEM_COUNT; k++) {
+        kd_eom   *eom;
+        kd_state *x;
+        double    y[90], plain[90], stable[90], g[3][30], gI[3][30];
+        assert_int_equal(kd_test_systems[k].create(&eom, &x), KD_OK);
+        const kd_dims d = kd_eom_dims(eom);
+        if (!kd_test_systems[k].redundant && d.ns == 0 && d.nlambda + d.nmu > 0) {
+            rates_at(eom, x, 0, y, plain);
+            rates_at(eom, x, gamma, y, stable);
+            for (int i = 0; i < d.np + d.nv; i++) assert_close(stable[i], plain[i], 1e-9 * (1 + fabs(plain[i])));
+            // off the constraints, norms of quaternions as they are
+            for (int i = 0; i < d.np && d.nq == 0; i++) x->p[i] += 1e-3 * (i + 1);
+            for (int i = 0; i < 3 && d.nq > 0; i++) x->p[i] += 1e-3 * (i + 1);
+            for (int i = 0; i < d.nv; i++) x->v[i] += 1e-2 * (i + 1);
+            rates_at(eom, x, 0, y, plain);
+            rates_at(eom, x, gamma, y, stable);
+            for (int i = 0; i < d.np + d.nv; i++) stable[i] -= plain[i];
+            kd_eom_data *data = make_data(eom);
+            const double step[3] = {-1e-3, 0, 1e-3};
+            for (int i = 0; i < 3; i++) violations_at(data, x, stable, step[i], g[i], gI[i]);
+            for (int i = 0; i < d.nlambda; i++) assert_close((g[2][i] - g[0][i]) / 2e-3, -gamma * g[1][i], 1e-5);
+            for (int i = 0; i < d.nlambda + d.nmu; i++)
+                assert_close((gI[2][i] - gI[0][i]) / 2e-3, -gamma * gI[1][i], 1e-7);
+            kd_eom_data_destroy(data);
+        }
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+}
+
+// Largest |g| of the pendulum over 50 s by dopri5 without projection
+static double drift_of(double gamma)
+{
+    const double           p0[2] = {0, -1}, v0[2] = {2.9, 0};
+    kd_eom                *eom;
+    kd_state              *x;
+    kd_integrator         *dopri5;
+    kd_integrator_options  opt = kd_integrator_options_default();
+    kd_formulation_options form = kd_formulation_options_default();
+    char                   message[200];
+    double                 y[4], most = 0;
+    opt.rtol = opt.atol = 1e-6;
+    form.projection = KD_PROJECT_NEVER;
+    form.stabilisation = gamma;
+    assert_int_equal(kd_pendulum_create(13.75, p0, v0, false, &eom, &x), KD_OK);
+    kd_dae *dae = make_dae(eom, NULL, x, KD_ODE, &form);
+    kd_formulation_pack(dae, x, y);
+    assert_int_equal(kd_integrator_create(dae, KD_DOPRI5, &opt, &dopri5, message, sizeof message), KD_OK);
+    assert_int_equal(kd_integrator_start(dopri5, 0, y), KD_OK);
+    while (kd_integrator_time(dopri5) < 50) {
+        assert_int_equal(kd_integrator_step(dopri5, 50), KD_OK);
+        const double *p = kd_integrator_x(dopri5);
+        most = fmax(most, fabs(hypot(p[0], p[1]) - 1));
+    }
+    kd_integrator_destroy(dopri5);
+    // half-explicit stages have multipliers of their own
+    if (gamma > 0) assert_true(kd_integrator_create(dae, KD_HALF_EXPLICIT, &opt, &dopri5, message, sizeof message) < 0);
+    kd_dae_destroy(dae);
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+    return most;
+}
+
+// Drift that grows over the whole time stays at what a step leaves; other forms refuse
+static void stabilised_motion_does_not_drift(void **state)
+{
+    (void)state;
+    const double free_drift = drift_of(0), stable = drift_of(10);
+    assert_true(free_drift > 1e-5);
+    assert_true(stable < 0.05 * free_drift);
+    kd_formulation_options opt = kd_formulation_options_default();
+    const double           p0[2] = {0, -1}, v0[2] = {1, 0};
+    kd_eom                *eom;
+    kd_state              *x;
+    kd_dae                *dae;
+    char                   message[300];
+    opt.stabilisation = 1;
+    assert_int_equal(kd_pendulum_create(13.75, p0, v0, false, &eom, &x), KD_OK);
+    assert_int_equal(kd_formulation_create(eom, NULL, x, KD_GGL, &opt, &dae, message, sizeof message),
+                     KD_ERR_UNSUPPORTED);
+    assert_non_null(strstr(message, "ode"));
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
 // ---- failures -------------------------------------------------------------------------------------------------------
 
 static kd_eval refusing_f(const kd_point *x, void *context, double *f)
@@ -361,6 +482,8 @@ int main(void)
         cmocka_unit_test(systems_move_as_known),
         cmocka_unit_test(explicit_formalism_is_used),
         cmocka_unit_test(dense_output_is_accurate),
+        cmocka_unit_test(violations_decay),
+        cmocka_unit_test(stabilised_motion_does_not_drift),
         cmocka_unit_test(failures_have_words),
         cmocka_unit_test(redundant_rows_are_named),
         cmocka_unit_test(components_have_names),

@@ -6,6 +6,7 @@ long late_wrong_products(int *guard);
 
 __attribute__((visibility("default"))) long late_wrong_products(int *guard)
 {
+    const long wrong = wrong_products();
     *guard = (int)kd_blas_guard_now();
-    return wrong_products();
+    return wrong;
 }

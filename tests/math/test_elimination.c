@@ -102,6 +102,19 @@ static double difference_to_dense(kd_elimination *lu, const saddle *s, uint64_t 
     return most / size;
 }
 
+// A right-hand side that is eliminated on the way: the solution with the kept factors
+static void on_the_way(kd_elimination *lu, const saddle *s, const int *slot, uint64_t *seed)
+{
+    double b[MOST], x[MOST];
+    random_fill(s->n, b, seed);
+    memcpy(x, b, sizeof x);
+    kd_elimination_solve(lu, x);
+    double *values = kd_elimination_clear(lu);
+    for (int e = 0; e < s->count; e++) values[slot[e]] += s->value[e];
+    assert_int_equal(kd_elimination_factor(lu, b), -1);
+    for (int i = 0; i < s->n; i++) assert_true(fabs(b[i] - x[i]) < 1e-10 * (1 + fabs(x[i])));
+}
+
 // Chains of one to five bodies, values symmetric or not: the solutions of LU with pivoting.
 static void as_dense(void **state)
 {
@@ -115,14 +128,7 @@ static void as_dense(void **state)
             kd_elimination *lu = start(s, slot);
             assert_int_equal(fill_and_factor(lu, s, slot), -1);
             assert_true(difference_to_dense(lu, s, &seed) < 1e-9);
-            double b[MOST], x[MOST]; // a right-hand side that is eliminated on the way
-            random_fill(s->n, b, &seed);
-            memcpy(x, b, sizeof x);
-            kd_elimination_solve(lu, x);
-            double *values = kd_elimination_clear(lu);
-            for (int e = 0; e < s->count; e++) values[slot[e]] += s->value[e];
-            assert_int_equal(kd_elimination_factor(lu, b), -1);
-            for (int i = 0; i < s->n; i++) assert_true(fabs(b[i] - x[i]) < 1e-10 * (1 + fabs(x[i])));
+            on_the_way(lu, s, slot, &seed);
             assert_true(difference_to_dense(lu, s, &seed) < 1e-9);
             kd_elimination_destroy(lu);
         }
@@ -169,6 +175,95 @@ static void chains_are_linear(void **state)
     free(s);
 }
 
+// A trunk of six velocities and branches of five with two rows each; branch b is seen by all of the trunk, or (apart) by all
+// but its velocity b.
+static void make_star(saddle *s, int branches, bool apart, double asymmetry, uint64_t seed)
+{
+    const int trunk = 6, own = 5, rows = 2;
+    *s = (saddle){.n = trunk + branches * (own + rows)};
+    for (int i = 0; i < s->n; i++)
+        s->block[i] = i < trunk ? 0 : (i - trunk) / own < branches ? 1 + (i - trunk) / own : -1;
+    for (int i = 0; i < trunk; i++)
+        for (int j = 0; j < trunk; j++) put(s, i, j, (i == j ? 9.0 : 0.0) + 0.5 * random_number(&seed));
+    for (int b = 0, first = trunk, row = trunk + own * branches; b < branches; b++, first += own, row += rows) {
+        for (int i = 0; i < own; i++)
+            for (int j = 0; j < own; j++)
+                put(s, first + i, first + j, (i == j ? 6.0 : 0.0) + 0.5 * random_number(&seed));
+        for (int i = 0; i < own; i++)
+            for (int j = 0; j < trunk; j++) {
+                if (apart && j == b) continue;
+                put(s, first + i, j, 0.3 * random_number(&seed));
+                put(s, j, first + i, 0.3 * random_number(&seed));
+            }
+        for (int i = 0; i < rows; i++)
+            for (int j = 0; j < own; j++) {
+                double g = random_number(&seed);
+                put(s, row + i, first + j, g);
+                put(s, first + j, row + i, g + asymmetry * random_number(&seed));
+            }
+    }
+}
+
+// Four branches of one shape share vectors, further ones are eliminated alone: the solutions of LU with pivoting, be their borders
+// the same or not; factors that were put away and back are the same.
+static void branches_side_by_side(void **state)
+{
+    (void)state;
+    saddle  *s = malloc(sizeof *s);
+    int     *slot = malloc(MOST_ENTRIES * sizeof *slot);
+    uint64_t seed = 11;
+    for (int branches = 3; branches <= 5; branches++)
+        for (int k = 0; k < 8; k++) {
+            make_star(s, branches, k % 4 > 1, k % 2 ? 0.1 : 0.0, (uint64_t)(10 * branches + k));
+            kd_elimination *lu = start(s, slot);
+            assert_int_equal(kd_elimination_size_of(lu).side_by_side, branches < 4 ? 0 : 4);
+            assert_int_equal(fill_and_factor(lu, s, slot), -1);
+            assert_true(difference_to_dense(lu, s, &seed) < 1e-9);
+            on_the_way(lu, s, slot, &seed);
+            // away, others, and back
+            double *kept = malloc(kd_elimination_numbers(lu) * sizeof *kept);
+            kd_elimination_keep(lu, kept);
+            saddle *other = malloc(sizeof *other);
+            make_star(other, branches, k % 4 > 1, 0.05, 99);
+            assert_int_equal(fill_and_factor(lu, other, slot), -1);
+            assert_true(difference_to_dense(lu, other, &seed) < 1e-8);
+            kd_elimination_put_back(lu, kept);
+            assert_true(difference_to_dense(lu, s, &seed) < 1e-9);
+            free(other);
+            free(kept);
+            kd_elimination_destroy(lu);
+        }
+    free(slot);
+    free(s);
+}
+
+// A vanished pivot of a branch that shares vectors is named
+static void lost_pivots_side_by_side(void **state)
+{
+    (void)state;
+    saddle *s = malloc(sizeof *s);
+    int    *slot = malloc(MOST_ENTRIES * sizeof *slot);
+    make_star(s, 4, false, 0.0, 5);
+    kd_elimination *lu = start(s, slot);
+    for (int b = 0; b < 4; b++) {
+        const int row = 6 + 5 * 4 + 2 * b; // its first row of C becomes its second one
+        double   *values = kd_elimination_clear(lu);
+        for (int k = 0; k < s->count; k++) {
+            double value = s->value[k];
+            for (int e = 0; e < s->count; e++) {
+                if (s->row[k] == row && s->row[e] == row + 1 && s->column[e] == s->column[k]) value = s->value[e];
+                if (s->column[k] == row && s->column[e] == row + 1 && s->row[e] == s->row[k]) value = s->value[e];
+            }
+            values[slot[k]] += value;
+        }
+        const int bad = kd_elimination_factor(lu, NULL);
+        assert_true(bad == row || bad == row + 1);
+    }
+    kd_elimination_destroy(lu);
+    free(slot);
+    free(s);
+}
+
 // Dependent rows are found at creation, and named; a pivot that vanishes later is named by the factorisation.
 static void lost_pivots_are_named(void **state)
 {
@@ -203,7 +298,7 @@ static void memory_may_end(void **state)
     (void)state;
     saddle *s = malloc(sizeof *s);
     int    *slot = malloc(MOST_ENTRIES * sizeof *slot);
-    make_chain(s, 2, 0.0, 5);
+    make_star(s, 4, false, 0.0, 5);
     for (long fail_at = 1;; fail_at++) {
         failing_allocator f = {.fail_at = fail_at};
         kd_elimination   *lu;
@@ -227,9 +322,13 @@ static void memory_may_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_dense),          cmocka_unit_test(order_serves_other_numbers),
-        cmocka_unit_test(chains_are_linear), cmocka_unit_test(lost_pivots_are_named),
+        cmocka_unit_test(as_dense),
+        cmocka_unit_test(order_serves_other_numbers),
+        cmocka_unit_test(chains_are_linear),
+        cmocka_unit_test(lost_pivots_are_named),
         cmocka_unit_test(memory_may_end),
+        cmocka_unit_test(branches_side_by_side),
+        cmocka_unit_test(lost_pivots_side_by_side),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

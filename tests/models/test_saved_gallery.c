@@ -16,7 +16,7 @@
 
 #include <kardan/kardan.h>
 
-enum { STOPS = 3, MOST_STEPS = 150, MOST_STEPS_ALL = 400, MOST_MODELS = 200 };
+enum { STOPS = 3, TIMES = 40, MOST_STEPS = 150, MOST_STEPS_ALL = 400, MOST_MODELS = 200 };
 
 typedef struct method {
     kd_formulation     form;
@@ -45,6 +45,7 @@ static const method METHODS[] = {
     {KD_GGL, KD_RADAU, 0, 0, false, false, false, 13},
     {KD_STATESPACE, KD_RADAU, 0, 0, false, false, false, 13},
     {KD_ODE, KD_RADAU, 0, 0, false, false, false, 13},
+    {KD_STATESPACE, KD_DOP853, 0, 0, false, false, false, 0},
     // the rest with SAVED_ALL
     {KD_PSF, KD_SDIRK, KD_SDIRK_STAGE_ORDER_2, 0, false, false, false, 0},
     {KD_ODE, KD_SDIRK, KD_SDIRK_ROSENBROCK, 0, false, false, false, 0},
@@ -55,10 +56,10 @@ static const method METHODS[] = {
     {KD_BAUMGARTE1, KD_BDF, 0, 0, false, false, false, 0},
     {KD_GGL, KD_BDF, 0, 0, false, false, true, 0},
     {KD_GGL, KD_BDF, 0, 1.0 / 200, false, false, false, 0},
-    {KD_STATESPACE, KD_DOP853, 0, 0, false, false, false, 0},
+    {KD_STATESPACE, KD_ADAMS, 0, 0, false, false, false, 0},
     {KD_ODASSL, KD_BDF, 0, 0, false, false, false, 0},
 };
-enum { METHOD_COUNT = sizeof METHODS / sizeof *METHODS, METHODS_SHORT = 17 };
+enum { METHOD_COUNT = sizeof METHODS / sizeof *METHODS, METHODS_SHORT = 18 };
 
 // What a run shows, as one number per state that was shown
 typedef struct trace {
@@ -68,6 +69,8 @@ typedef struct trace {
     kd_simulation *simulation;
     uint64_t       sum[4 * MOST_STEPS_ALL];
     int            n, stop, most;
+    double         time[TIMES]; // of rows that are wanted
+    long           max_steps;   // attempts of a run; 0: as it comes
 } trace;
 
 static uint64_t mixed(uint64_t sum, const void *bytes, size_t size)
@@ -120,6 +123,10 @@ static bool open(const char *path, const method *m, trace *t, double *t_end)
         if (m->svd) o.formulation_options.constraints = KD_DECOMPOSE_SVD;
         if (m->differences) o.formulation_options.derivatives = KD_DERIVATIVES_GROUPED;
         if (m->differences) o.formulation_options.estimated = true;
+        if (t->max_steps > 0) o.integrator_options.max_steps = t->max_steps;
+        for (int i = 0; i < TIMES; i++) t->time[i] = (i + 1) * *t_end / TIMES;
+        o.times = t->time;
+        o.ntimes = TIMES;
         o.output = see;
         o.context = t;
         good = kd_simulation_create(kd_system_eom(t->system), kd_system_inputs(t->system), &o, t->x, &t->simulation,
@@ -134,37 +141,43 @@ static unsigned next_random(unsigned *seed)
     return *seed = *seed * 1664525u + 1013904223u;
 }
 
-// Stopped behind its n-th state, saved, and made anew from the bytes: how many states agree with those of the whole run
-static void stop_and_go_on(const char *path, const method *m, const trace *whole, int n, kd_status ended)
+// Stopped behind its n-th state, or after n attempts, when the next step has been prepared; saved, and made anew from the bytes: all
+// states agree with those of the whole run
+static void stop_and_go_on(const char *path, const method *m, const trace *whole, int n, bool attempts, kd_status ended)
 {
     static trace first, second;
     kd_saved    *saved = NULL, *again = NULL;
     char         message[1000] = "";
     double       t_end;
     size_t       size;
-    first.stop = n, first.most = whole->most;
+    first.stop = attempts ? 0 : n, first.most = whole->most;
+    first.max_steps = attempts ? n : 0;
     assert_true(open(path, m, &first, &t_end));
     kd_status status = kd_simulation_run(first.simulation, t_end);
-    if (first.n < n) { // another reason came first
+    if (attempts ? status != KD_ERR_TOO_MANY_STEPS : first.n < n) { // another reason came first
         shut(&first);
         return;
     }
-    assert_int_equal(status, KD_STOPPED);
+    if (!attempts) assert_int_equal(status, KD_STOPPED);
+    n = first.n;
     status = kd_simulation_save(first.simulation, &saved, message, sizeof message);
     if (status < 0) fail_msg("%s: %s", path, message);
     const void *bytes = kd_saved_bytes(saved, &size);
     assert_int_equal(kd_saved_of_bytes(bytes, size, &again, message, sizeof message), KD_OK);
     // made anew, from the start of the model
-    second.stop = 0, second.most = whole->most;
+    second.stop = 0, second.most = whole->most, second.max_steps = 0;
     assert_true(open(path, m, &second, &t_end));
     status = kd_simulation_restore(second.simulation, again, message, sizeof message);
     if (status < 0)
         fail_msg("%s, %s with %s: %s", path, kd_formulation_word(m->form), kd_integrator_word(m->integrator), message);
     second.n = n;
     status = kd_simulation_run(second.simulation, t_end);
-    // the one that was saved goes on as well
+    // the one that was saved goes on as well, with as many attempts again each time
     first.stop = 0;
-    const kd_status other = kd_simulation_run(first.simulation, t_end);
+    kd_status other;
+    do {
+        other = kd_simulation_run(first.simulation, t_end);
+    } while (other == KD_ERR_TOO_MANY_STEPS && attempts && first.n < first.most);
     for (int i = n; i < whole->n && i < 4 * MOST_STEPS_ALL; i++) {
         if (i < first.n && whole->sum[i] != first.sum[i])
             fail_msg("%s, %s with %s: stopped behind state %d of %d, state %d differs after going on", path,
@@ -200,7 +213,7 @@ static int run_model(const char *path, int methods, int most, unsigned *seed)
             print_message("%s %s %s %d\n", path, kd_formulation_word(m->form), kd_integrator_word(m->integrator),
                           whole.n);
         for (int i = 0; i < STOPS && whole.n > 2; i++)
-            stop_and_go_on(path, m, &whole, 1 + (int)(next_random(seed) % (unsigned)(whole.n - 1)), ended);
+            stop_and_go_on(path, m, &whole, 1 + (int)(next_random(seed) % (unsigned)(whole.n - 1)), i == 0, ended);
         shut(&whole);
         done++;
     }
@@ -211,10 +224,10 @@ static int run_model(const char *path, int methods, int most, unsigned *seed)
 static void stopped_runs_go_on_bit_for_bit(void **state)
 {
     (void)state;
-    static const char *const models[] = {"pendulum",     "four-bar",        "slider-crank",  "bouncing-ball",
-                                         "stick-slip",   "sampled-speed",   "quarter-car",   "damper-valves",
-                                         "cam-lift-off", "rolling-disc",    "measured-road", "dice",
-                                         "gear-shift",   "hunting-wheelset"};
+    static const char *const models[] = {"pendulum",     "four-bar",         "slider-crank",  "bouncing-ball",
+                                         "stick-slip",   "sampled-speed",    "quarter-car",   "damper-valves",
+                                         "cam-lift-off", "rolling-disc",     "measured-road", "dice",
+                                         "gear-shift",   "hunting-wheelset", "cardan-shaft"};
     unsigned                 seed = 1;
     char                     path[1000];
     if (getenv("SAVED_ALL")) return;
@@ -222,6 +235,27 @@ static void stopped_runs_go_on_bit_for_bit(void **state)
         snprintf(path, sizeof path, "%s/models/%s.yaml", KD_SOURCE_DIR, models[i]);
         assert_true(run_model(path, METHODS_SHORT, MOST_STEPS, &seed) >= 2);
     }
+}
+
+// A run that has chosen another method on its way goes on with that one.
+static void runs_that_changed_their_method_go_on(void **state)
+{
+    (void)state;
+    static trace whole;
+    const char  *path = KD_SOURCE_DIR "/models/closed-loop-car.yaml";
+    method       m = METHODS[0];
+    double       t_end;
+    m.automatic = true;
+    whole.stop = 0, whole.most = MOST_STEPS_ALL, whole.max_steps = 0;
+    assert_true(open(path, &m, &whole, &t_end));
+    const kd_status ended = kd_simulation_run(whole.simulation, t_end);
+    assert_true(kd_simulation_changes(whole.simulation) > 0);
+    // before the change and behind it
+    for (int n = 20; n < whole.n; n += 60) {
+        stop_and_go_on(path, &m, &whole, n, false, ended);
+        stop_and_go_on(path, &m, &whole, n, true, ended);
+    }
+    shut(&whole);
 }
 
 // The same for every model of the gallery and all methods, where that is asked for.
@@ -251,6 +285,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stopped_runs_go_on_bit_for_bit),
+        cmocka_unit_test(runs_that_changed_their_method_go_on),
         cmocka_unit_test(the_whole_gallery),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

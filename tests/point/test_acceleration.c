@@ -36,6 +36,41 @@ static void pendulum_in_closed_form(void **state)
     kd_eom_destroy(eom);
 }
 
+// A point of the caller: the same bits as with a point of its own, whoever moves it between two calls, and whatever
+// parameters he leaves there.
+static void a_point_of_the_caller(void **state)
+{
+    (void)state;
+    const double p0[2] = {0.6, -0.8}, v0[2] = {1.6, 1.2}, usual = 9.81, moon[2] = {1.62, 0};
+    kd_eom      *eom;
+    kd_state    *x, *theirs;
+    double       a[2][2], lambda[2];
+    assert_int_equal(kd_pendulum_create(usual, p0, v0, false, &eom, &x), KD_OK);
+    assert_int_equal(kd_state_create(eom, &theirs), KD_OK);
+    theirs->p[0] = 1;
+    theirs->theta = moon;
+    kd_eom_data           *point = make_data(eom);
+    kd_formulation_options opt = kd_formulation_options_default();
+    for (int k = 0; k < 2; k++) {
+        kd_acceleration *acceleration;
+        opt.point = k == 0 ? NULL : point;
+        assert_int_equal(kd_acceleration_create(eom, NULL, x, &opt, &acceleration), KD_OK);
+        assert_int_equal(kd_eom_at_state(point, NULL, theirs, KD_STAGE_ACCELERATION), KD_EVAL_OK);
+        assert_int_equal(kd_acceleration_solve(acceleration, 0, x->p, NULL, x->v, NULL, a[k], NULL, &lambda[k], NULL),
+                         KD_EVAL_OK);
+        kd_acceleration_destroy(acceleration);
+    }
+    assert_memory_equal(a[0], a[1], sizeof a[0]);
+    assert_memory_equal(&lambda[0], &lambda[1], sizeof lambda[0]);
+    assert_close(a[1][1], -usual - 2 * p0[1] * lambda[1], 1e-14);
+    // it is still there
+    assert_int_equal(kd_eom_at_state(point, NULL, x, KD_STAGE_POSITION), KD_EVAL_OK);
+    kd_eom_data_destroy(point);
+    kd_state_destroy(theirs);
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
 // How far given accelerations are from right, by the matrix of a neighbour: exact where that is the matrix of the point,
 // about right close by, and not answered far away, without a solution before, or by SVD.
 static void differences_by_the_matrix_of_a_neighbour(void **state)
@@ -551,6 +586,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pendulum_in_closed_form),
+        cmocka_unit_test(a_point_of_the_caller),
         cmocka_unit_test(differences_by_the_matrix_of_a_neighbour),
         cmocka_unit_test(all_rows_are_met),
         cmocka_unit_test(any_rows_may_be_off),

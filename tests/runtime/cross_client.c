@@ -8,6 +8,18 @@
 #include <string.h>
 #ifdef _WIN32
 #include <windows.h>
+// Words of the command line come in the character set of the machine; clients speak UTF-8
+static char **utf8_words(int *count)
+{
+    wchar_t **wide = CommandLineToArgvW(GetCommandLineW(), count);
+    char    **word = calloc((size_t)*count + 1, sizeof *word);
+    for (int i = 0; wide && word && i < *count; i++) {
+        const int n = WideCharToMultiByte(CP_UTF8, 0, wide[i], -1, NULL, 0, NULL, NULL);
+        word[i] = calloc((size_t)n + 1, 1);
+        if (word[i]) (void)WideCharToMultiByte(CP_UTF8, 0, wide[i], -1, word[i], n, NULL, NULL);
+    }
+    return word;
+}
 static void *load(const char *path)
 {
     return (void *)LoadLibraryA(path);
@@ -69,6 +81,9 @@ int main(int count, char **word)
     static uint32_t reference[MOST];
     bool            event, stop, early;
     double          last;
+#ifdef _WIN32
+    word = utf8_words(&count);
+#endif
     if (count < 6) return 2;
     void *library = load(word[1]);
     if (!library) return fprintf(stderr, "%s cannot be loaded\n", word[1]), 2;

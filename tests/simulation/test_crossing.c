@@ -256,6 +256,33 @@ static void hidden_crossings_next_to_the_last(void **state)
     }
 }
 
+// What flies past at `passed`, `beside` away at least, and is counted within `within`
+static double passed, beside, within;
+static double distance(double t)
+{
+    return hypot(t - passed, beside) - within;
+}
+
+// A distance to what flies past in the middle of a step has a corner, wherever it is: both crossings are found without bounds.
+static void corners_of_distances(void **state)
+{
+    (void)state;
+    unsigned seed = 7;
+    for (int k = 0; k < 2000; k++) {
+        double part[3];
+        for (int j = 0; j < 3; j++) part[j] = (double)((seed = seed * 1664525u + 1013904223u) >> 8) / 16777216.0;
+        passed = 0.01 + 0.98 * part[0];
+        beside = pow(10, -1 - 3 * part[1]);
+        within = beside * (1.02 + 2 * part[2]);
+        const double half = sqrt(within * within - beside * beside);
+        if (passed < half || passed > 1 - half) continue;
+        functions f = {1, {distance}, {NULL}, 0};
+        found     all = find_all(&f, 7, false, 1, 1, 1e-13);
+        if (all.n != 2) fail_msg("passed at %g, %g beside, within %g: %d crossings", passed, beside, within, all.n);
+        assert_true(fabs(all.t[0] - (passed - half)) < 1e-9 && fabs(all.t[1] - (passed + half)) < 1e-9);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +293,7 @@ int main(void)
         cmocka_unit_test(start_at_zero),
         cmocka_unit_test(many_roots_in_a_step),
         cmocka_unit_test(hidden_crossings_next_to_the_last),
+        cmocka_unit_test(corners_of_distances),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

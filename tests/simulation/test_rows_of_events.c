@@ -58,7 +58,7 @@ static void set_up(bench *b, const kd_eom_def *def)
     if (kd_eom_create(def, &b->eom, b->message, sizeof b->message) != KD_OK) fail_msg("%s", b->message);
     assert_int_equal(kd_state_create(b->eom, &b->x), KD_OK);
     assert_int_equal(kd_eom_data_create(b->eom, &b->d), KD_OK);
-    assert_int_equal(kd_event_rows_create(b->eom, NULL, &opt, &b->rows), KD_OK);
+    assert_int_equal(kd_event_rows_create(b->d, NULL, &opt, &b->rows), KD_OK);
     assert_non_null(b->rows);
 }
 
@@ -689,7 +689,7 @@ static void test_memory(void **state)
     for (long n = 1; status != KD_OK; n++) {
         f.fail_at = f.calls + n;
         long live = f.live;
-        status = kd_event_rows_create(s.eom, NULL, NULL, &rows);
+        status = kd_event_rows_create(s.d, NULL, NULL, &rows);
         if (status == KD_OK) break;
         assert_int_equal(status, KD_ERR_MEMORY);
         assert_null(rows);
@@ -709,9 +709,12 @@ static void test_memory(void **state)
     def.restitution = NULL;
     kd_eom *eom;
     assert_int_equal(kd_eom_create(&def, &eom, NULL, 0), KD_OK);
-    assert_int_equal(kd_event_rows_create(eom, NULL, NULL, &rows), KD_OK);
+    kd_eom_data *data;
+    assert_int_equal(kd_eom_data_create(eom, &data), KD_OK);
+    assert_int_equal(kd_event_rows_create(data, NULL, NULL, &rows), KD_OK);
     assert_null(rows);
     assert_int_equal(kd_event_rows_count(rows), 0);
+    kd_eom_data_destroy(data);
     kd_eom_destroy(eom);
 }
 

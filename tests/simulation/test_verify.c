@@ -46,6 +46,7 @@ typedef struct fixture {
     masses         s;
     double         h, tolerance; // of the velocity of the first mass
     kd_eom        *eom;
+    kd_eom_data   *data;
     kd_state      *x;
     kd_dae        *dae;
     kd_integrator *it;
@@ -74,7 +75,8 @@ static void open_fixture(fixture *f, masses s, kd_integrator_kind method, double
     kd_formulation_pack(f->dae, f->x, y);
     assert_int_equal(kd_integrator_create(f->dae, method, &opt.integrator_options, &f->it, NULL, 0), KD_OK);
     assert_int_equal(kd_integrator_start(f->it, 0, y), KD_OK);
-    assert_int_equal(kd_verify_create(f->eom, &none, &opt, f->dae, f->it, f->x, &f->verify), KD_OK);
+    assert_int_equal(kd_eom_data_create(f->eom, &f->data), KD_OK);
+    assert_int_equal(kd_verify_create(f->data, &none, &opt, f->dae, f->it, f->x, &f->verify), KD_OK);
     kd_verify_run(f->verify, SPAN * h);
     kd_verify_restart(f->verify);
 }
@@ -82,6 +84,7 @@ static void open_fixture(fixture *f, masses s, kd_integrator_kind method, double
 static void close_fixture(fixture *f)
 {
     kd_verify_destroy(f->verify);
+    kd_eom_data_destroy(f->data);
     kd_integrator_destroy(f->it);
     kd_dae_destroy(f->dae);
     kd_state_destroy(f->x);

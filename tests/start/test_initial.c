@@ -269,6 +269,32 @@ static void test_do_no_harm(void **unused)
     finish(eom, x);
 }
 
+// A point of the caller to work at: the same bits, wherever it was before; one of other equations is refused.
+static void test_point_of_the_caller(void **unused)
+{
+    (void)unused;
+    pendulum           c = unit_pendulum();
+    kd_eom            *eom = pendulum_eom(&c), *others = pendulum_eom(&c);
+    kd_state          *x = state_of(eom), *y = state_of(eom);
+    kd_initial_options opt = kd_initial_options_default();
+    kd_eom_data       *point;
+    x->p[0] = 3.0, x->p[1] = 0.4, x->v[1] = 5.0;
+    kd_state_copy(x, y);
+    assert_int_equal(solve(eom, NULL, x), KD_CORRECTED);
+    assert_int_equal(kd_eom_data_create(eom, &point), KD_OK);
+    assert_int_equal(kd_eom_at_state(point, NULL, x, KD_STAGE_ACCELERATION), KD_EVAL_OK);
+    opt.point = point;
+    assert_int_equal(solve(eom, &opt, y), KD_CORRECTED);
+    assert_memory_equal(y->p, x->p, x->size * sizeof(double));
+    kd_state *z = state_of(others);
+    check_failure(others, &opt, z, KD_ERR_ARGUMENT, "evaluation point", "other equations");
+    kd_state_destroy(z);
+    kd_eom_data_destroy(point);
+    kd_state_destroy(y);
+    kd_eom_destroy(others);
+    finish(eom, x);
+}
+
 // Held components stay; the others bear the correction. With all held there is nothing to correct.
 static void test_held_components(void **unused)
 {
@@ -1346,6 +1372,7 @@ int main(void)
         cmocka_unit_test(test_closest_in_mass_norm),
         cmocka_unit_test(test_velocity_and_multiplier),
         cmocka_unit_test(test_do_no_harm),
+        cmocka_unit_test(test_point_of_the_caller),
         cmocka_unit_test(test_held_components),
         cmocka_unit_test(test_rheonomic),
         cmocka_unit_test(test_example_3_1),

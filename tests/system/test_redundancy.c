@@ -59,7 +59,7 @@ static kd_eom *equations(int n, int m, kd_function g, void *context)
 static finding find_in(kd_eom *eom, kd_state *x)
 {
     finding   f = {.eom = eom, .x = x};
-    kd_status status = kd_redundancy_find(eom, NULL, x, &f.arena, &f.result, message, sizeof message);
+    kd_status status = kd_redundancy_find(eom, NULL, NULL, x, &f.arena, &f.result, message, sizeof message);
     if (status != KD_OK) fail_msg("%s: %s", kd_status_name(status), message);
     int kept = 0;
     for (int i = 0; i < kd_eom_dims(eom).nlambda; i++) kept += f.result.keep[i];
@@ -599,10 +599,10 @@ static void test_not_assembled(void **state)
     assert_int_equal(kd_state_create(eom, &x), KD_OK);
     memcpy(x->p, c.start, 4 * sizeof(double));
     x->p[2] += 0.01;
-    assert_int_equal(kd_redundancy_find(eom, NULL, x, &arena, &r, message, sizeof message), KD_ERR_INCONSISTENT);
+    assert_int_equal(kd_redundancy_find(eom, NULL, NULL, x, &arena, &r, message, sizeof message), KD_ERR_INCONSISTENT);
     assert_non_null(strstr(message, "lambda["));
-    assert_int_equal(kd_redundancy_find(NULL, NULL, x, &arena, &r, message, sizeof message), KD_ERR_ARGUMENT);
-    assert_int_equal(kd_redundancy_find(eom, NULL, NULL, &arena, &r, NULL, 0), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_redundancy_find(NULL, NULL, NULL, x, &arena, &r, message, sizeof message), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_redundancy_find(eom, NULL, NULL, NULL, &arena, &r, NULL, 0), KD_ERR_ARGUMENT);
     kd_arena_release(&arena);
     kd_state_destroy(x);
     kd_eom_destroy(eom);
@@ -622,14 +622,14 @@ static void test_functions_that_fail(void **state)
     for (c.stop_at = 1; status != KD_OK; c.stop_at += 1 + c.stop_at / 10) {
         kd_arena arena = {0};
         c.calls = 0;
-        status = kd_redundancy_find(eom, NULL, x, &arena, &r, message, sizeof message);
+        status = kd_redundancy_find(eom, NULL, NULL, x, &arena, &r, message, sizeof message);
         if (status != KD_OK) assert_int_equal(status, KD_ERR_CALLBACK_STOP);
         kd_arena_release(&arena);
     }
     assert_true(c.stop_at > 100);
     c.stop_at = 0, c.nan = true;
     kd_arena arena = {0};
-    assert_int_equal(kd_redundancy_find(eom, NULL, x, &arena, &r, message, sizeof message), KD_ERR_NOT_FINITE);
+    assert_int_equal(kd_redundancy_find(eom, NULL, NULL, x, &arena, &r, message, sizeof message), KD_ERR_NOT_FINITE);
     kd_arena_release(&arena);
     kd_state_destroy(x);
     kd_eom_destroy(eom);
@@ -651,7 +651,7 @@ static void test_memory(void **state)
     for (memory.fail_at = 1; status != KD_OK && memory.fail_at < 1000; memory.fail_at++) {
         kd_arena arena = {0};
         memory.calls = 0;
-        status = kd_redundancy_find(eom, NULL, x, &arena, &r, message, sizeof message);
+        status = kd_redundancy_find(eom, NULL, NULL, x, &arena, &r, message, sizeof message);
         kd_arena_release(&arena);
         if (status != KD_OK && status != KD_ERR_MEMORY) break;
         if (memory.live != 0) break;

@@ -51,7 +51,7 @@ static void close_subject(subject *s)
 static kd_redundancy find(const subject *s, int large, kd_arena *arena, kd_status *status)
 {
     kd_redundancy r;
-    *status = kd_redundancy_find_by(kd_system_eom(s->system), kd_system_inputs(s->system), s->x, large, arena, &r,
+    *status = kd_redundancy_find_by(kd_system_eom(s->system), NULL, kd_system_inputs(s->system), s->x, large, arena, &r,
                                     message, sizeof message);
     return r;
 }
@@ -250,7 +250,7 @@ static void test_large(void **state)
     assert_int_equal(compare_ways(&s, "n-four-bar", &eliminated), 260);
     assert_int_equal(eliminated, 1);
     kd_redundancy r;
-    assert_int_equal(kd_redundancy_find(kd_system_eom(s.system), NULL, s.x, &arena, &r, message, sizeof message),
+    assert_int_equal(kd_redundancy_find(kd_system_eom(s.system), NULL, NULL, s.x, &arena, &r, message, sizeof message),
                      KD_OK);
     assert_int_equal(r.neliminated, 1);
     // the crank that is held turns with 1 rad/s, and all others with it; the couplers do not turn
@@ -283,7 +283,8 @@ static void test_memory(void **state)
         kd_redundancy r;
         memory.fail_at++;
         memory.calls = 0;
-        status = kd_redundancy_find_by(kd_system_eom(s.system), NULL, s.x, 1, &arena, &r, message, sizeof message);
+        status =
+            kd_redundancy_find_by(kd_system_eom(s.system), NULL, NULL, s.x, 1, &arena, &r, message, sizeof message);
         good = good && (status == KD_ERR_MEMORY || (status == KD_OK && r.rank == rank));
         kd_arena_release(&arena);
         good = good && memory.live == 0;

@@ -125,7 +125,7 @@ static int wrong_entries(const kd_model *model, kd_coordinates coordinates, uint
 }
 
 // Matrices of order 6 along the paths give what the assembly of all derivatives gives for the same loads: every kind of
-// force on random mechanisms, prescribed coordinates, states, both coordinate sets.
+// force on random mechanisms, some with flexible bodies, prescribed coordinates, states, both coordinate sets.
 static void same_as_assembly(void **unused)
 {
     (void)unused;
@@ -136,6 +136,7 @@ static void same_as_assembly(void **unused)
                                  .constraints = i % 2,
                                  .forces = 4 + i % 6,
                                  .driven = i % 4 == 2,
+                                 .flexible = i % 4 == 1,
                                  .states = i % 3 == 0};
         mechanism_variant plain = {0};
         mechanism_make(&m, 7000 + (uint64_t)i, &opt);

@@ -142,6 +142,11 @@ bool mechanism_add_flexible(kd_model *model, const mechanism *m, int body, kd_bo
         fill(frame->Phi, 3 * nq, 0.3, &seed);
         fill(frame->Psi, 3 * nq, 0.3, &seed);
     }
+    // forces stiffen at all frames that are not held
+    if (body % 2 == 0) f.K0F = symmetric(&f, 3 * frames, 0.2, &seed);
+    for (int i = 0; f.K0F && i < frames; i++)
+        if (f.frame[i].Phi[0] == 0 && f.frame[i].Psi[0] == 0)
+            memset(f.K0F + 3 * i * nq * nq, 0, (size_t)(3 * nq * nq) * sizeof *f.K0F);
     def->mass = NAN;
     for (int i = 0; i < 3; i++) def->centre[i] = NAN;
     for (int i = 0; i < 6; i++) def->inertia[i] = NAN;

@@ -168,6 +168,19 @@ static inline const kd_wide *random_wide(kd_arena *arena, int m, bool stiffened,
     return c;
 }
 
+// Slopes of shifts, symmetric in both modes; some shifts have none
+static inline const double *random_bends(kd_arena *arena, int m, uint64_t *seed)
+{
+    double *bend = random_array(arena, 3 * m * m, 0.3, seed);
+    for (int a = 0; a < 3; a++) {
+        const bool none = random_below(3, seed) == 0;
+        for (int l = 0; l < m; l++)
+            for (int k = 0; k <= l; k++)
+                bend[a + 3 * (k + m * l)] = bend[a + 3 * (l + m * k)] = none ? 0 : bend[a + 3 * (k + m * l)];
+    }
+    return bend;
+}
+
 static inline const kd_marker *random_marker(kd_arena *arena, int m, uint64_t *seed)
 {
     kd_marker *c = kd_arena_cut(arena, 1, sizeof *c);
@@ -176,6 +189,7 @@ static inline const kd_marker *random_marker(kd_arena *arena, int m, uint64_t *s
         if (random_below(4, seed) == 0) Phi[i] = 0;
     if (random_below(8, seed) == 0) memset(Phi, 0, 6 * (size_t)m * sizeof *Phi); // one that no mode moves
     *c = (kd_marker){.m = m, .Phi = Phi};
+    if (random_below(3, seed) > 0) c->bend = random_bends(arena, m, seed);
     assert_true(kd_marker_finish(c, arena));
     return c;
 }

@@ -102,11 +102,58 @@ static void events_of_distances_are_counted(void **state)
     }
 }
 
+// The same with the gap of two balls, which do not touch, and with an arm that passes a point in every turn.
+static void events_of_gaps_and_turns_are_counted(void **state)
+{
+    srand(test_seed(23));
+    (void)state;
+    for (int k = 0; k < 40; k++) {
+        const double way = between(1, 3), beside = of_order(0.01, 0.3), v = of_order(0.5, 5);
+        const double size[2] = {beside * between(0.05, 0.4), beside * between(0.05, 0.4)};
+        const double near = (beside - size[0] - size[1]) * between(1.01, 3.0);
+        const bool   turns = k % 2;
+        char         text[2000];
+        certified    r;
+        if (turns)
+            snprintf(
+                text, sizeof text,
+                "kardan: 1\ngravity: [0, 0, 0]\nbodies: {counter: {mass: 1, inertia: [1, 1, 1]}, arm: {mass: 1, "
+                "inertia: "
+                "[1, 1, 1]}}\nforces: {f: {type: tsda, from: {body: ground, point: [%.17g, 0, 0]}, to: {body: arm, "
+                "point: "
+                "[0, 1, 0]}}}\njoints:\n  count: {type: prismatic, bodies: [ground, counter], point: [0, 0, 0], axis: "
+                "[1, 0, 0]}\n  hinge: {type: revolute, bodies: [ground, arm], point: [0, 0, 0], axis: [0, 0, 1], v: "
+                "%.17g}\nevents: {near: {when: \"force.f.length - %.17g\", set: {joint.count.v: joint.count.v + 1}}}\n",
+                1.0 + beside, v, 1.3 * beside);
+        else
+            snprintf(text, sizeof text,
+                     "kardan: 1\ngravity: [0, 0, 0]\nbodies:\n  counter: {mass: 1, inertia: [1, 1, 1]}\n"
+                     "  a: {mass: 2, inertia: [1, 1, 1], velocity: [%.17g, 0, 0]}\n  b: {position: [%.17g, %.17g, 0], "
+                     "mass: 3, "
+                     "inertia: [1, 1, 1]}\nforces: {f: {type: surface_contact, from: a, to: b, from_surface: sphere, "
+                     "from_size: "
+                     "[%.17g], to_surface: sphere, to_size: [%.17g], stiffness: 1e6}}\njoints: {count: {type: "
+                     "prismatic, bodies: "
+                     "[ground, counter], point: [0, 0, 0], axis: [1, 0, 0]}}\nevents: {near: {when: \"force.f.gap - "
+                     "%.17g\", "
+                     "set: {joint.count.v: joint.count.v + 1}}}\n",
+                     v, way, beside, size[0], size[1], near);
+        // five turns but for a radian: the arm, from a right angle on, passes the point five times
+        const double t_end = turns ? (10.0 * 3.14159265358979 - 1.0) / v : 2.0 * way / v * between(0.9, 3.0);
+        const double count = turns ? 10.0 : 2.0;
+        certify_text(text, KD_JOINT, t_end, with_method(method[k / 2 % 5], 1e-6), &r);
+        if (r.status < 0 || fabs(r.v[0] - count) > 1e-9)
+            fail_msg("%d: %g events within %g, beside %g; status %d %s", k, r.v[0], near, beside, (int)r.status,
+                     r.message);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(laws_of_distances_are_met),
         cmocka_unit_test(events_of_distances_are_counted),
+        cmocka_unit_test(events_of_gaps_and_turns_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

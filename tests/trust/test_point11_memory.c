@@ -124,17 +124,21 @@ static void small_address_spaces(void **state)
     int refused = 0, done = 0;
     if (sanitized) skip();
     for (int kilobytes = 120000; kilobytes <= 480000; kilobytes += (int)uniform(20000, 60000)) {
-        command_result result = run("ulimit -v %d; timeout 20 " KARDAN
-                                    "simulate pendulum --t-end 0.1 --intervals 5 --quiet --output '" OUT "' 2>&1",
-                                    kilobytes);
-        if (result.status == 0)
-            done++;
-        else if (result.status == 127 || strstr(result.text, "shared object"))
-            continue; // the loader itself had no room
-        else if (result.status == 1 && strstr(result.text, "memory"))
-            refused++;
-        else
-            fail_msg("ulimit -v %d: %d\n%s", kilobytes, result.status, result.text);
+        // one that needs little more than the program, and one that needs 20 MB to 1.3 GB
+        for (int large = 0; large < 2; large++) {
+            char model[200] = "pendulum --t-end 0.1 --intervals 5";
+            if (large) snprintf(model, sizeof model, "'" OUT "/chain.yaml' --set N=%d", (int)uniform(25, 200));
+            command_result result =
+                run("ulimit -v %d; timeout 20 " KARDAN "simulate %s --quiet --output '" OUT "' 2>&1", kilobytes, model);
+            if (result.status == 0)
+                done++;
+            else if (result.status == 127 || strstr(result.text, "shared object"))
+                continue; // the loader itself had no room
+            else if (result.status == 1 && strstr(result.text, "memory"))
+                refused++;
+            else
+                fail_msg("ulimit -v %d, %s: %d\n%s", kilobytes, model, result.status, result.text);
+        }
     }
     assert_true(done > 0 && refused > 0);
 }

@@ -492,6 +492,7 @@ static void null_is_refused_everywhere(void **state)
     NEUTRAL(kd_simulation_stats(NULL));
     NEUTRAL(kd_simulation_events(NULL, (kd_event_kind)0));
     WORDS(kd_simulation_message(NULL));
+    WORDS(kd_simulation_choice(NULL));
     NOTHING(kd_simulation_destroy(NULL));
     REFUSED(kd_simulate(NULL, NULL, NULL, NULL, 0, NULL, NULL, 0));
     // clang-format on

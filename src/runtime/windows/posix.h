@@ -28,28 +28,19 @@ static inline int unsetenv(const char *name)
     return _putenv_s(name, "");
 }
 
-int _access(const char *path, int mode);
+// names of files are UTF-8: windows/files.c
+char *kd_windows_realpath(const char *path, char *room);
+#define realpath kd_windows_realpath
 
-// The absolute path with slashes, in memory of malloc; NULL: there is no such file
-static inline char *realpath(const char *path, char *room)
-{
-    char *full = _access(path, 0) == 0 ? _fullpath(room, path, 4096) : NULL;
-    for (char *c = full; c && *c; c++)
-        if (*c == '\\') *c = '/';
-    return full;
-}
-
-// Threads have the locale of the program; the runtime does not change it
-typedef int locale_t;
+// A locale is the name of one for numbers; it holds for the calling thread alone, and what was there before is told
+typedef const char *locale_t;
 #define LC_NUMERIC_MASK 0
 static inline locale_t newlocale(int mask, const char *name, locale_t base)
 {
-    (void)mask, (void)name;
-    return base;
+    (void)mask, (void)base;
+    return name;
 }
-static inline locale_t uselocale(locale_t locale)
-{
-    return locale;
-}
+locale_t kd_windows_uselocale(locale_t locale);
+#define uselocale kd_windows_uselocale
 
 #endif
