@@ -305,7 +305,10 @@ typedef struct kd_eom_def {
     // renewed, the others may be those of earlier calls. Optional.
     kd_eval (*stiffness)(const kd_point *x, double by_p, double by_v, int part, int parts, void *context,
                          double *values);
-    bool p_increments;         // derivatives by p are along increments (nv columns)
+    bool p_increments; // derivatives by p are along increments (nv columns)
+    // The last of p are angles that are counted over full turns: they follow from the other coordinates, and all that
+    // functions beside q take from them is the number of turns. Rows of Z above theirs have full column rank. 0: none
+    int  ncounted;
     bool force_of_multipliers; // f depends on lambda or mu (friction); default false
 
     kd_mass_structure mass_structure;

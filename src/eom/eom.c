@@ -158,6 +158,10 @@ static kd_status check_functions(const kd_eom_def *def, message_buffer m)
                 n->nq);
         return KD_ERR_DEFINITION;
     }
+    if (def->ncounted < 0 || def->ncounted > n->np - n->nv) {
+        kd_text(m.text, m.size, "ncounted = %d is not between 0 and np - nv = %d", def->ncounted, n->np - n->nv);
+        return KD_ERR_DEFINITION;
+    }
     if (n->nv > 0 && !def->residual && !(def->M && def->f)) {
         kd_text(m.text, m.size, "%s missing: give residual, or M and f",
                 def->M ? "f is" : (def->f ? "M is" : "the dynamics are"));

@@ -66,6 +66,14 @@ static int columns_of(const kd_increments *self, int b)
     return self->v_start[b + 1] - self->v_start[b];
 }
 
+// The first rows of a block, without those of counted angles
+static int plain_rows_of(const kd_increments *self, int b)
+{
+    int rows = rows_of(self, b);
+    while (rows > 0 && self->p_of[self->p_start[b] + rows - 1] >= self->nplain) rows--;
+    return rows;
+}
+
 static void cut_blocks(kd_increments *self, kd_arena *arena)
 {
     int most = 0;
@@ -126,7 +134,9 @@ void kd_increments_cut(kd_increments *self, kd_arena *arena, const kd_eom *eom)
 {
     const kd_eom_def *def = kd_eom_definition(eom);
     kd_pattern        Z;
-    *self = (kd_increments){.eom = eom, .np = def->dims.np, .nv = def->dims.nv};
+    // without patterns rows are differenced along all normals, which are orthogonal to Z
+    const int ncounted = def->pattern ? def->ncounted : 0;
+    *self = (kd_increments){.eom = eom, .np = def->dims.np, .nv = def->dims.nv, .nplain = def->dims.np - ncounted};
     self->identity = !def->kinematics && !def->Z;
     if (self->identity) return;
     find_blocks(self, arena, kd_eom_pattern(eom, KD_KINEMATICS, KD_V, &Z) ? &Z : NULL);
@@ -157,19 +167,21 @@ static kd_eval fetch_blocks(kd_increments *self, kd_eom_data *data, kd_var var, 
     return KD_EVAL_OK;
 }
 
-// Z+ = (Z'Z)^-1 Z' and S = Z+ rate of one block
+// Z+ = (Z'Z)^-1 Z' of the plain rows, 0 of counted ones, and S = Z+ rate of one block. With the counted rows a count that is
+// off by n would turn the bodies by a part of n, which no derivative along increments knows of.
 static kd_eval invert_block(kd_increments *self, int b)
 {
-    int           rows = rows_of(self, b), columns = columns_of(self, b);
+    int           rows = rows_of(self, b), columns = columns_of(self, b), plain = plain_rows_of(self, b);
     const double *Z = self->Z + self->z_start[b];
     double       *Zplus = self->Zplus + self->z_start[b];
     if (rows == 0 || columns == 0) return KD_EVAL_OK;
     // (Z'Z) Z+ = Z'
-    kd_gemm_tn(columns, columns, rows, 1, Z, Z, 0, self->gram);
+    for (int l = 0; l < columns; l++)
+        for (int k = 0; k < columns; k++) self->gram[k + l * columns] = kd_dot(plain, Z + k * rows, Z + l * rows);
     if (kd_cholesky_factor(columns, self->gram) != 0) return KD_EVAL_RETRY;
     for (int k = 0; k < rows; k++)
-        for (int l = 0; l < columns; l++) Zplus[l + k * columns] = Z[k + l * rows];
-    kd_cholesky_solve(columns, self->gram, Zplus, rows);
+        for (int l = 0; l < columns; l++) Zplus[l + k * columns] = k < plain ? Z[k + l * rows] : 0;
+    kd_cholesky_solve(columns, self->gram, Zplus, plain);
     // S = Z+ D_p(Z v)
     kd_gemm(columns, columns, rows, 1, Zplus, self->rate + self->z_start[b], 0, self->S + self->s_start[b]);
     return KD_EVAL_OK;

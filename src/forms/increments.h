@@ -1,5 +1,6 @@
 // forms/increments.h: positions moved by increments of size nv, block by block (a joint, a body): p' = Z(p) v has
 // Z of block form, with Z+ = (Z'Z)^-1 Z' and S = Z+ D_p(Z v), the derivative along increments. Z = I: nothing to do.
+// Rows of counted angles (kd_eom_def.ncounted) are no part of Z+: nothing turns with them, bodies turn with their quaternions.
 #ifndef KD_FORMS_INCREMENTS_H
 #define KD_FORMS_INCREMENTS_H
 
@@ -11,6 +12,7 @@
 typedef struct kd_increments {
     const kd_eom *eom;
     int           np, nv;
+    int           nplain; // coordinates before the counted ones
     bool          identity;
     int           nblocks;
     int          *p_start, *v_start; // (nblocks + 1) numbers of a block's coordinates and velocities in p_of, v_of
@@ -32,7 +34,7 @@ typedef struct kd_increments {
 void kd_increments_cut(kd_increments *self, kd_arena *arena, const kd_eom *eom);
 // Z, Z+ and S at the velocity stage of data. RETRY if Z has lost rank.
 kd_eval kd_increments_update(kd_increments *self, kd_eom_data *data) KD_NODISCARD;
-// along (nv) = Z+ rate, normal (np) = rate - Z along
+// along (nv) = Z+ rate, normal (np) = rate - Z along: what other functions do not see, lengths of quaternions and counts
 void kd_increments_split(const kd_increments *self, const double *rate, double *along, double *normal);
 // dp (np) = Z along; normal += what D_p(Z v) along has beside Z turn, turn = S along
 void kd_increments_join(const kd_increments *self, const double *along, const double *turn, double *normal, double *dp);

@@ -161,6 +161,7 @@ void kd_system_define_kinematics(const kd_system *s, kd_eom_def *def)
     def->oplus = oplus;
     def->q = norms;
     def->velocities = velocities;
+    def->ncounted = s->nturns;
     if (still) def->normalise = normalise;
     if (still) def->zero[KD_KINEMATICS] = KD_BIT(KD_T);
 }

@@ -60,6 +60,11 @@ static void test_contradictions(void **state)
     def = pendulum();
     def.dims.np = 1;
     refused(&def, "np = 1 is smaller than nv = 2");
+    for (int count = -1; count <= 1; count += 2) {
+        def = pendulum();
+        def.ncounted = count;
+        refused(&def, "is not between 0 and np - nv = 0");
+    }
     def = pendulum();
     def.zero[KD_G] = KD_BIT(KD_P);
     refused(&def, "both in given[] and in zero[]");
