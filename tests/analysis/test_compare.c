@@ -212,7 +212,7 @@ static void every_method_runs(void **state)
             print_error("%s: %s, error %g\n", kd_compare_method_words(&c->method[run->method], words, sizeof words),
                         run->message, run->error);
         assert_true(good);
-        assert_true(run->output_error >= 0);
+        assert_true(run->status == KD_ERR_UNAVAILABLE || run->output_error >= 0); // known of all that ran
     }
     assert_true(c->channel[c->nchannels - 1].of_forces && c->channel[c->nchannels - 1].is_output);
     assert_true(c->channel[c->nchannels - 2].is_output && !c->channel[c->nchannels - 2].of_forces);

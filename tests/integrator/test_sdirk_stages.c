@@ -467,6 +467,39 @@ static void stages_are_solved_where_equations_change(void **state)
     }
 }
 
+// The same where the jump moves solutions by some tolerances only and motion has not died out. An increment of up to ten
+// times that of before, or of a tenth of the tolerance, is believed: hardly ever the wrong one.
+static void stages_are_solved_behind_small_jumps(void **state)
+{
+    uint64_t seed = test_seed(6);
+    int      missed = 0;
+    (void)state;
+    for (int k = 0; k < 2000; k++) {
+        const double          h = seeded_log(&seed, 1e-3, 1);
+        const int             before = 8 + k % 6; // steps in which motion dies out, more or less
+        kd_integrator_options opt = kd_integrator_options_default();
+        dense_dae             d;
+        opt.rtol = opt.atol = seeded_log(&seed, 1e-6, 1e-3);
+        opt.h_fixed = h;
+        opt.sdirk.max_newton = 40;
+        jump.at = (before + seeded_between(&seed, 0.01, 0.99)) * h;
+        jump.K[0] = seeded_between(&seed, 0.5, 1) / h;
+        jump.K[1] = jump.K[0] + seeded_between(&seed, 1, 2) / h;
+        jump.s[0] = seeded_between(&seed, -2, 2);
+        jump.s[1] = jump.s[0] + opt.atol * seeded_log(&seed, 0.1, 1e4);
+        kd_integrator *sdirk = make_sdirk(&d, &jumping, &opt);
+        for (int i = 0; i < before + 3; i++) {
+            const double t = kd_integrator_time(sdirk), x = kd_integrator_x(sdirk)[0];
+            if (kd_integrator_step(sdirk, (before + 3) * h) != KD_OK) fail_msg("%s", kd_integrator_message(sdirk));
+            const double h_made = kd_integrator_time(sdirk) - t, exact = exact_step(t, h_made, x);
+            const double error = (kd_integrator_x(sdirk)[0] - exact) / (opt.atol + opt.rtol * fabs(exact));
+            missed += !(fabs(error) < 0.3);
+        }
+        kd_integrator_destroy(sdirk);
+    }
+    if (missed > 5) fail_msg("%d steps of 2000 jumps are off by more than 0.3 tolerances", missed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -481,6 +514,7 @@ int main(void)
         cmocka_unit_test(dense_output_has_its_order),
         cmocka_unit_test(dense_output_without_slope_at_the_start),
         cmocka_unit_test(stages_are_solved_where_equations_change),
+        cmocka_unit_test(stages_are_solved_behind_small_jumps),
     };
     silence_unused_whole();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,6 +116,7 @@ static void identity_is_free(void **state)
 // ---- columns without rank -------------------------------------------------------------------------------------------
 
 enum { MOST = 4 };
+static const double UNTOUCHED = 1234;
 
 typedef struct columns {
     int    np, nv;
@@ -156,7 +157,8 @@ static kd_eval columns_f(const kd_point *x, void *context, double *f)
     return KD_EVAL_OK;
 }
 
-// Answer of the update for these columns; *wrong: largest entry of Z+ Z - I, where it is good
+// Answer of the update for these columns; *wrong: largest entry of Z+ Z - I, where it is good, otherwise the number of
+// entries of Z+ that were written in spite of it
 static kd_eval update_columns(columns *c, double *wrong)
 {
     kd_eom_def def = kd_eom_def_default();
@@ -169,8 +171,10 @@ static kd_eval update_columns(columns *c, double *wrong)
     fixture     f = make_fixture(def);
     const place at = {0};
     go_to(f.data, &at);
+    for (int i = 0; i < c->nv * c->np; i++) f.position.Zplus[i] = UNTOUCHED;
     kd_eval answer = kd_position_update(&f.position, f.data);
     *wrong = 0;
+    for (int i = 0; i < c->nv * c->np && answer != KD_EVAL_OK; i++) *wrong += f.position.Zplus[i] != UNTOUCHED;
     for (int i = 0; i < c->nv && answer == KD_EVAL_OK; i++)
         for (int j = 0; j < c->nv; j++) {
             double sum = i == j ? -1 : 0;
@@ -205,7 +209,8 @@ static void columns_without_rank_are_told(void **state)
         single.Z[3] = ratio;
         assert_int_equal(update_columns(&single, &wrong), KD_EVAL_OK);
         assert_true(wrong < 1e-14);
-        // three coordinates, three increments, but two increments move one coordinate and one increment the others
+        // three coordinates, three increments, but two increments move one coordinate and one increment the others: it has
+        // a normal for which there is no room, so nothing may be written
         columns   parts = {.np = 3, .nv = 3};
         const int alone = k % 3;
         parts.Z[alone + 3 * ((k / 3) % 3)] = size;
@@ -213,6 +218,7 @@ static void columns_without_rank_are_told(void **state)
         parts.Z[(alone + 1) % 3 + 3 * ((k / 3 + 2) % 3)] = ratio;
         parts.Z[(alone + 2) % 3 + 3 * ((k / 3 + 2) % 3)] = size;
         assert_int_equal(update_columns(&parts, &wrong), KD_EVAL_RETRY);
+        assert_int_equal((int)wrong, 0);
     }
 }
 

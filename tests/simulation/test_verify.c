@@ -2,7 +2,7 @@
 // it was seen first, how that is forgotten, and what is not a number.
 //
 // Two masses move freely. Behind a step, before it is looked at, the equations become others, so that the defect is
-// known: a force A on the first mass has h A / m; with A - k (v - v0), k large, it has the same but moves nothing.
+// known: a force A on one mass has h A / m; with A - k (v - v0), k large, it has the same but moves nothing.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,8 @@ static const double SPAN = 20;     // steps in the run: each of them has several
 
 typedef struct masses {
     double m, v0[2];
-    double A, k; // of the force on the first one
+    int    pushed; // the mass that the force acts on
+    double A, k;   // of the force
 } masses;
 
 static kd_eval mass(const kd_point *x, void *context, double *out)
@@ -37,14 +38,14 @@ static kd_eval mass(const kd_point *x, void *context, double *out)
 static kd_eval force(const kd_point *x, void *context, double *out)
 {
     const masses *s = context;
-    out[0] = s->A - s->k * (x->v[0] - s->v0[0]);
-    out[1] = 0;
+    out[s->pushed] = s->A - s->k * (x->v[s->pushed] - s->v0[s->pushed]);
+    out[1 - s->pushed] = 0;
     return KD_EVAL_OK;
 }
 
 typedef struct fixture {
     masses         s;
-    double         h, tolerance; // of the velocity of the first mass
+    double         h, tolerance[2]; // of the velocities
     kd_eom        *eom;
     kd_eom_data   *data;
     kd_state      *x;
@@ -67,10 +68,12 @@ static void open_fixture(fixture *f, masses s, kd_integrator_kind method, double
     opt.integrator = method;
     opt.integrator_options.rtol = opt.integrator_options.atol = 1e-4;
     opt.integrator_options.h_first = opt.integrator_options.h_max = h;
-    f->tolerance = 1e-4 * (1 + fabs(s.v0[0]));
     assert_int_equal(kd_eom_create(&def, &f->eom, NULL, 0), KD_OK);
     assert_int_equal(kd_state_create(f->eom, &f->x), KD_OK);
-    for (int i = 0; i < 2; i++) f->x->v[i] = s.v0[i];
+    for (int i = 0; i < 2; i++) {
+        f->x->v[i] = s.v0[i];
+        f->tolerance[i] = 1e-4 * (1 + fabs(s.v0[i]));
+    }
     assert_int_equal(kd_formulation_create(f->eom, NULL, f->x, KD_ODE, NULL, &f->dae, NULL, 0), KD_OK);
     kd_formulation_pack(f->dae, f->x, y);
     assert_int_equal(kd_integrator_create(f->dae, method, &opt.integrator_options, &f->it, NULL, 0), KD_OK);
@@ -98,7 +101,7 @@ static bool stands(fixture *f, double size, bool stiff)
     const long      checked = kd_verify_result(f->verify)->checked;
     f->s.A = f->s.k = 0;
     assert_int_equal(kd_integrator_step(f->it, INFINITY), KD_OK);
-    f->s.A = size * f->tolerance * f->s.m / f->h;
+    f->s.A = size * f->tolerance[f->s.pushed] * f->s.m / f->h;
     f->s.k = stiff ? 1e9 * f->s.m / f->h : 0;
     assert_int_equal(kd_verify_look(f->verify, &verdict), KD_OK);
     assert_int_equal(kd_verify_result(f->verify)->checked, checked + 1);
@@ -159,6 +162,68 @@ static void noise_excuses_twice_itself(void **state)
     }
 }
 
+// ---- noise that fades -----------------------------------------------------------------------------------------------
+
+static const double TWO_POINTS = 60; // steps in the run: each of them has two points
+
+static void open_with_two_points(fixture *f, masses s, kd_integrator_kind method, double h)
+{
+    open_fixture(f, s, method, h);
+    kd_verify_run(f->verify, TWO_POINTS * h);
+}
+
+// With so much noise left twice of it is excused, and no more: one side of the limit, as asked
+static void check_limit(fixture *f, double left, bool above)
+{
+    const long   points = kd_verify_result(f->verify)->points;
+    const double limit = 2 * left + ALLOWED;
+    assert_int_equal(stands(f, limit * (above ? 1 + MARGIN : 1 - MARGIN), false), !above);
+    assert_int_equal(kd_verify_result(f->verify)->points, points + (above ? 1 : 2));
+}
+
+// Each quiet point leaves 1/2, 1/4, 1/16, ... of what the one before has left; a point with more than half of it begins
+// anew, and so does new noise of another mass; a restart leaves nothing.
+static void noise_fades_ever_faster(void **state)
+{
+    uint64_t seed = test_seed(4);
+    (void)state;
+    for (int k = 0; k < 40; k++) {
+        const masses s = random_masses(&seed);
+        const double h = seeded_log(&seed, 1e-3, 10), noise = ALLOWED * seeded_log(&seed, 200, 1e4);
+        const bool   above = k / 2 % 2 == 1;
+        fixture      f;
+        // two quiet points
+        open_with_two_points(&f, s, methods[k % 2], h);
+        assert_true(stands(&f, noise, true));
+        assert_true(stands(&f, 0, false));
+        check_limit(&f, noise / 8, above);
+        close_fixture(&f);
+        // the same, two points with 0.7 of what is left, and two quiet ones
+        open_with_two_points(&f, s, methods[k % 2], h);
+        assert_true(stands(&f, noise, true));
+        assert_true(stands(&f, 0, false));
+        assert_true(stands(&f, 0.7 * noise / 8, false));
+        assert_true(stands(&f, 0, false));
+        check_limit(&f, 0.7 * noise / 64, above);
+        close_fixture(&f);
+        // two quiet points, then noise of the other mass
+        open_with_two_points(&f, s, methods[k % 2], h);
+        assert_true(stands(&f, noise, true));
+        assert_true(stands(&f, 0, false));
+        f.s.pushed = 1;
+        assert_true(stands(&f, 3 * noise, true));
+        f.s.pushed = 0;
+        check_limit(&f, noise / 32, above);
+        close_fixture(&f);
+        // a restart
+        open_with_two_points(&f, s, methods[k % 2], h);
+        assert_true(stands(&f, noise, true));
+        kd_verify_restart(f.verify);
+        check_limit(&f, 0, above);
+        close_fixture(&f);
+    }
+}
+
 // ---- not a number ---------------------------------------------------------------------------------------------------
 
 static struct {
@@ -203,6 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defects_have_their_limit),
         cmocka_unit_test(noise_excuses_twice_itself),
+        cmocka_unit_test(noise_fades_ever_faster),
         cmocka_unit_test(not_a_number_does_not_stand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

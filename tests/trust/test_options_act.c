@@ -204,27 +204,31 @@ static kd_state *end_of(const char *name, const kd_simulation_options *opt, kd_e
     return x;
 }
 
-// DECOMPD: a decomposition by QR rounds in other ways than LU does: not the same bits, but the same motion.
+// DECOMPD: a decomposition by QR rounds in other ways than LU does: not the same bits, but the same motion. Newton
+// matrices of each kind: selectors, combined rows, patterns, coordinates of the state space and of the form ode.
 static void differential_part_by_qr(void **state)
 {
+    static const kd_formulation forms[] = {KD_PSF, KD_PSF1, KD_GGL, KD_STATESPACE, KD_ODE};
     (void)state;
-    kd_state *x[2];
-    kd_eom   *eom[2];
-    for (int k = 0; k < 2; k++) {
-        kd_stats              stats;
-        kd_simulation_options opt = kd_simulation_options_default();
-        opt.formulation = KD_PSF;
-        opt.integrator = KD_RADAU;
-        opt.rtol = opt.atol = 1e-7;
-        opt.formulation_options.differential_qr = k == 1;
-        x[k] = end_of("caraxis", &opt, &eom[k], &stats);
-    }
-    double apart = 0;
-    for (int i = 0; i < kd_eom_dims(eom[0]).np; i++) apart = fmax(apart, fabs(x[0]->p[i] - x[1]->p[i]));
-    assert_true(apart > 0 && apart < 1e-7);
-    for (int k = 0; k < 2; k++) {
-        kd_state_destroy(x[k]);
-        kd_eom_destroy(eom[k]);
+    for (size_t m = 0; m < sizeof forms / sizeof *forms; m++) {
+        kd_state *x[2];
+        kd_eom   *eom[2];
+        for (int k = 0; k < 2; k++) {
+            kd_stats              stats;
+            kd_simulation_options opt = kd_simulation_options_default();
+            opt.formulation = forms[m];
+            opt.integrator = KD_RADAU;
+            opt.rtol = opt.atol = 1e-7;
+            opt.formulation_options.differential_qr = k == 1;
+            x[k] = end_of("caraxis", &opt, &eom[k], &stats);
+        }
+        double apart = 0;
+        for (int i = 0; i < kd_eom_dims(eom[0]).np; i++) apart = fmax(apart, fabs(x[0]->p[i] - x[1]->p[i]));
+        if (!(apart > 0 && apart < 1e-7)) fail_msg("%s: %g apart", kd_formulation_word(forms[m]), apart);
+        for (int k = 0; k < 2; k++) {
+            kd_state_destroy(x[k]);
+            kd_eom_destroy(eom[k]);
+        }
     }
 }
 
@@ -260,6 +264,42 @@ static void multipliers_are_controlled(void **state)
         kd_eom_destroy(eom);
     }
     if (stats[1].accepted == stats[0].accepted) fail_msg("%ld and %ld steps", stats[0].accepted, stats[1].accepted);
+}
+
+// The same in forms whose unknowns are p, v, ..., lambda: those of index 1 act through h unless they are controlled.
+static void multipliers_of_other_forms_are_controlled(void **state)
+{
+    static const struct {
+        kd_formulation form;
+        int            index[2]; // of multipliers, without and with control
+    } rows[] = {{KD_PSF1, {2, 2}},   {KD_GGL, {2, 2}},    {KD_ODASSL, {2, 2}},     {KD_INDEX3, {3, 3}},
+                {KD_INDEX2, {2, 2}}, {KD_INDEX1, {2, 1}}, {KD_BAUMGARTE1, {2, 1}}, {KD_BAUMGARTE2, {2, 2}}};
+    (void)state;
+    for (size_t k = 0; k < 2 * sizeof rows / sizeof *rows; k++) {
+        const bool             with = k % 2 == 1;
+        const kd_formulation   form = rows[k / 2].form;
+        kd_formulation_options opt = kd_formulation_options_default();
+        kd_eom                *eom;
+        kd_state              *x;
+        kd_dae                *dae;
+        int                    multipliers = 0;
+        opt.control_multipliers = with;
+        assert_int_equal(kd_pendulum_create(13.75, (double[]){0, -1}, (double[]){2.9, 0}, false, &eom, &x), KD_OK);
+        assert_true(kd_initial_consistent(eom, NULL, NULL, x, NULL, 0) >= 0);
+        assert_int_equal(kd_formulation_create(eom, NULL, x, form, &opt, &dae, NULL, 0), KD_OK);
+        for (int i = 0; i < dae->n; i++) {
+            if (dae->component[i] == KD_COMPONENT_INTERNAL) assert_false(dae->controlled[i]);
+            if (dae->component[i] != KD_COMPONENT_MULTIPLIER) continue;
+            multipliers++;
+            if (dae->controlled[i] != with || dae->index[i] != rows[k / 2].index[with])
+                fail_msg("%s, control %d: %d, index %d", kd_formulation_word(form), with, dae->controlled[i],
+                         dae->index[i]);
+        }
+        assert_int_equal(multipliers, 1);
+        kd_dae_destroy(dae);
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
 }
 
 // ---- structure of the mass matrix -----------------------------------------------------------------------------------
@@ -381,10 +421,15 @@ static void nothing_beside_the_diagonal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(new_partition_at_a_quarter_more), cmocka_unit_test(tangent_is_not_partition),
-        cmocka_unit_test(invariants_act_inside_of_steps),  cmocka_unit_test(differential_part_by_qr),
-        cmocka_unit_test(multipliers_are_controlled),      cmocka_unit_test(mass_structure_is_used),
-        cmocka_unit_test(nothing_beside_the_diagonal),     cmocka_unit_test(degenerate_invariants_are_left_out),
+        cmocka_unit_test(new_partition_at_a_quarter_more),
+        cmocka_unit_test(tangent_is_not_partition),
+        cmocka_unit_test(invariants_act_inside_of_steps),
+        cmocka_unit_test(differential_part_by_qr),
+        cmocka_unit_test(multipliers_are_controlled),
+        cmocka_unit_test(mass_structure_is_used),
+        cmocka_unit_test(nothing_beside_the_diagonal),
+        cmocka_unit_test(degenerate_invariants_are_left_out),
+        cmocka_unit_test(multipliers_of_other_forms_are_controlled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
