@@ -76,7 +76,7 @@ void KD_KERNEL(kd_residual)(const kd_tree *tree, kd_motion *m, const kd_wrench *
                 tau[k] = kd_v3_dot2(kd_v3_load(&m->axis[k].w), f.w, kd_v3_load(&m->axis[k].u), f.u);
         // to the parent, about its point
         f = carry_force(f, kd_v3_sub(kd_v3_load(&own->P), kd_v3_load(&m->link[l->parent].P)));
-        if (l->marker && !l->marker->still)
+        if (!l->form.hinge && l->marker && !l->marker->still) // markers are fixed
             load_modes(l->marker->m, m->work->row[i], m->axis + l->letter, f, tau + tree->link[l->parent].dof);
         if (l->parent == i - 1) {
             given = f;
