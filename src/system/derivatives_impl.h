@@ -35,7 +35,7 @@ static inline double slope(const kd_work *w, const kd_measure *m, int l)
     return w->slope[w->slope_at[m - w->system->measure] + l];
 }
 
-// The measure with its changes along dof l, or along its rate.
+// The changes d, d1, d2 of a measure along dof l, or along its rate.
 kd_jet kd_work_jet_along(const kd_work *w, const kd_measure *m, int l, bool by_rate);
 
 // Change of a variable (level of a measure) along dof l or along its rate.

@@ -47,12 +47,13 @@ static inline kd_v6 carry_force(kd_v6 f, kd_v3 d)
 }
 
 // From the tips to the ground. What a link gives to its parent stays at hand if the parent comes next; otherwise it is
-// added up in the parent's reaction, which the last child starts.
-void KD_KERNEL(kd_residual)(const kd_tree *tree, kd_motion *m, const kd_wrench *load, double *tau)
+// added up in the parent's reaction, which the last child starts. deforms: as in composite_body.c
+__attribute__((always_inline)) static inline void residual_of(const kd_tree *tree, kd_motion *m, const kd_wrench *load,
+                                                              const bool deforms, double *tau)
 {
     kd_v6 given = {kd_v3_zero(), kd_v3_zero()};
     m->reaction[0] = (kd_wrench){0};
-    for (int i = 1; tree->nwide > 0 && i < tree->nlinks; i++) // markers come before what they hang on
+    for (int i = 1; deforms && i < tree->nlinks; i++) // markers come before what they hang on
         for (int k = 0; tree->link[i].wide && k < tree->link[i].wide->m; k++) tau[tree->link[i].dof + k] = 0;
     for (int i = tree->nlinks - 1; i > 0; i--) {
         const kd_link        *l = &tree->link[i];
@@ -60,7 +61,7 @@ void KD_KERNEL(kd_residual)(const kd_tree *tree, kd_motion *m, const kd_wrench *
         kd_wrench            *reaction = &m->reaction[i], *parent = &m->reaction[l->parent];
         // f = inertia force - load + what the children give
         const kd_wrench *outer = load ? &load[i] : NULL;
-        kd_v6            f = l->wide ? wide_force(l, m, i, outer, tau) : inertia_force(l, own, outer);
+        kd_v6            f = deforms && l->wide ? wide_force(l, m, i, outer, tau) : inertia_force(l, own, outer);
         if (l->end > i + 1) {
             f = (kd_v6){kd_v3_add(f.w, given.w), kd_v3_add(f.u, given.u)};
             if (l[1].end < l->end)
@@ -71,12 +72,12 @@ void KD_KERNEL(kd_residual)(const kd_tree *tree, kd_motion *m, const kd_wrench *
         // tau = S' f
         if (l->form.hinge)
             tau[l->dof] = kd_v3_dot(kd_v3_load(&own->R.z), f.w);
-        else if (!l->wide)
+        else if (!deforms || !l->wide)
             for (int k = l->dof; k < l->dof + l->form.ndof; k++)
                 tau[k] = kd_v3_dot2(kd_v3_load(&m->axis[k].w), f.w, kd_v3_load(&m->axis[k].u), f.u);
         // to the parent, about its point
         f = carry_force(f, kd_v3_sub(kd_v3_load(&own->P), kd_v3_load(&m->link[l->parent].P)));
-        if (l->marker && !l->marker->still)
+        if (deforms && l->marker && !l->marker->still)
             load_modes(l->marker->m, m->work->row[i], m->axis + l->letter, f, tau + tree->link[l->parent].dof);
         if (l->parent == i - 1) {
             given = f;
@@ -93,4 +94,12 @@ void KD_KERNEL(kd_residual)(const kd_tree *tree, kd_motion *m, const kd_wrench *
         kd_v3_store(&F, given.u);
         m->reaction[0] = (kd_wrench){kd_vec_add(m->reaction[0].N, N), kd_vec_add(m->reaction[0].F, F)};
     }
+}
+
+void KD_KERNEL(kd_residual)(const kd_tree *tree, kd_motion *m, const kd_wrench *load, double *tau)
+{
+    if (tree->nwide > 0)
+        residual_of(tree, m, load, true, tau);
+    else
+        residual_of(tree, m, load, false, tau);
 }
