@@ -1,9 +1,9 @@
 // beam_stress.c: stress of the modes of own beams at the rim of the section, at all ends of elements.
 //
 // Internal forces N, Vy, Vz, T, My, Mz act on a cut from the side of larger x. The ends of an element have, by K_e u_e, the forces of an
-// element that nothing loads in between; inertia does. N, Vy, Vz and T, constant in an element, belong to its middle: at the nodes they
-// are means of neighbours, at the ends of a beam they go on as they do inside. The change of V in an element, -q L, adds q L^2/12 to
-// the bending moments of its ends. Concentrated loads act at the ends of beams only. Stress, y and z in the section:
+// element that nothing loads in between; inertia does. N, Vy, Vz and T, constant in an element, are means over it: at the nodes stand
+// the values of the parabolas that have the means of three elements. The change of V in an element, -q L, adds q L^2/12 to the
+// bending moments of its ends. Concentrated loads act at the ends of beams only. Stress, y and z in the section:
 //     sigma = N/A + My z/Iy - Mz y/Iz
 //     round: tau = T r/J + V (R^2 + R r + r^2) cos(angle to the neutral axis)/(3 I), along the rim
 //     box:   tau = 1.5 V/A in the middle of sides along V; T by Saint-Venant's series (Timoshenko, Goodier, Theory of Elasticity, 109)
@@ -14,7 +14,8 @@
 #include "flexible/beams.h"
 #include "flexible/stress.h"
 
-enum { ROUND = 16, BOX = 8, OUTER = 4, MOST_FIBRES = 16, FORCES = 6, TERMS = 20 };
+enum { ROUND = 16, BOX = 8, OUTER = 4, FORCES = 6, TERMS = 20 };
+static const double CATALAN = 0.91596559417721901505; // 1 - 1/9 + 1/25 - ..
 enum { N, VY, VZ, T, MY, MZ };
 
 // A point of the rim: what each internal force does there to sigma_xx, sigma_xy, sigma_xz
@@ -55,11 +56,11 @@ static fibre round_fibre(const kd_beam_section *s, int i)
 // Shear by twist in the middle of the long and the short sides, over G times the twist per length
 static void twist_of_box(double a, double b, double *along, double *across)
 {
-    double inner = 0, outer = 0, sign = 1;
+    double inner = 0, outer = CATALAN, sign = 1;
     for (int k = 0; k < TERMS; k++, sign = -sign) {
         const double n = 2 * k + 1, x = n * KD_PI * a / (2 * b);
         inner += 1 / (n * n * cosh(fmin(x, 700)));
-        outer += sign * tanh(x) / (n * n);
+        outer -= sign * (1 - tanh(x)) / (n * n);
     }
     *along = b * (1 - 8 / (KD_PI * KD_PI) * inner);
     *across = b * 8 / (KD_PI * KD_PI) * outer;
@@ -101,6 +102,26 @@ static fibre fibre_of(const kd_beam_section *s, int i)
 
 // ---- internal forces ------------------------------------------------------------------------------------------------
 
+// The value at the left edge of interval j of a parabola with the means c of intervals j, j + 1 and j - 1 or j + 2; step: +-12
+static double edge_of(const double *c, int step, bool before)
+{
+    return before ? (2 * c[-step] + 5 * c[0] - c[step]) / 6 : (11 * c[0] - 7 * c[step] + 2 * c[2 * step]) / 6;
+}
+
+// The value at node j = 0 .. n of a function with the means c[12 e] over the elements
+static double from_means(const double *c, int n, int j)
+{
+    if (n == 1) return c[0];
+    if (n == 2) return j == 0 ? (3 * c[0] - c[12]) / 2 : j == 1 ? (c[0] + c[12]) / 2 : (3 * c[12] - c[0]) / 2;
+    const double *right = c + 12 * j, *left = c + 12 * (j - 1);
+    if (j == 0) return edge_of(right, 12, false);
+    if (j == n) return edge_of(left, -12, false);
+    // from both sides where there are three
+    if (j == n - 1) return edge_of(left, -12, true);
+    if (j == 1) return edge_of(right, 12, true);
+    return (edge_of(left, -12, true) + edge_of(right, 12, true)) / 2;
+}
+
 // At the nodes of a row, force (6 x (n + 1)), by displacements U; ends (12 x n): room
 static void internal_forces(const kd_fe_structure *s, const kd_beam_row *row, const double *U, double *ends,
                             double *force)
@@ -108,13 +129,9 @@ static void internal_forces(const kd_fe_structure *s, const kd_beam_row *row, co
     static const int even[] = {N, VY, VZ, T};
     const int        n = row->n;
     for (int e = 0; e < n; e++) kd_beam_end_forces(s, row, e, U, ends + 12 * e);
-    // constant in elements: means at the nodes, at both ends as inside
-    for (int i = 0; i < 4; i++) {
-        const double *at = ends + 6 + even[i]; // the far end has the sign of the cut
-        for (int j = 1; j < n; j++) force[even[i] + FORCES * j] = (at[12 * (j - 1)] + at[12 * j]) / 2;
-        force[even[i]] = n > 1 ? (3 * at[0] - at[12]) / 2 : at[0];
-        force[even[i] + FORCES * n] = n > 1 ? (3 * at[12 * (n - 1)] - at[12 * (n - 2)]) / 2 : at[12 * (n - 1)];
-    }
+    // the far end has the sign of the cut
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j <= n; j++) force[even[i] + FORCES * j] = from_means(ends + 6 + even[i], n, j);
     // moments: the mean of both elements at a node
     for (int j = 0; j <= n; j++) force[MY + FORCES * j] = force[MZ + FORCES * j] = 0;
     for (int e = 0; e < n; e++) {

@@ -60,7 +60,7 @@ double kd_stress_value(const double s[6], kd_stress_kind kind)
 
 void kd_stress_at(const kd_flexible_body *b, int place, int m, const double *q, double sigma[6])
 {
-    const size_t   wide = 6 * (size_t)b->nplaces;
+    const size_t  wide = 6 * (size_t)b->nplaces;
     const double *S = b->stress + 6 * (size_t)place;
     for (int i = 0; i < 6; i++) sigma[i] = 0;
     for (int k = 0; k < m; k++, S += wide)
@@ -254,8 +254,7 @@ static double combine(const double *mode, fit *f)
     // c = V inv(w) V' D'u
     kd_gemv_t(f->n, f->cases, 1, f->D, f->u, 0, f->work);
     kd_gemv_t(f->cases, f->cases, 1, f->G, f->work, 0, f->c);
-    for (int j = 0; j < f->cases; j++)
-        f->work[j] = f->w[j] > SINGULAR * f->w[f->cases - 1] ? f->c[j] / f->w[j] : 0;
+    for (int j = 0; j < f->cases; j++) f->work[j] = f->w[j] > SINGULAR * f->w[f->cases - 1] ? f->c[j] / f->w[j] : 0;
     kd_gemv(f->cases, f->cases, 1, f->G, f->work, 0, f->c);
     kd_gemv(f->n, f->cases, -1, f->D, f->c, 1, f->u);
     for (int j = 0; j < f->cases; j++) f->c[j] = f->size[j] > 0 ? f->c[j] / f->size[j] : 0;

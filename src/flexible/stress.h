@@ -53,12 +53,12 @@ void kd_stress_place_words(const kd_flexible_body *body, int place, char *text, 
 
 // Displacements and stress of a structure in some cases, from another program: modes are combinations of them
 typedef struct kd_stress_cases {
-    char        name[200]; // of the file, for messages
-    int         n;
-    int         nplaces;
-    int        *node; // (nplaces) places in the list of nodes that have stress
-    double     *D;    // (rows of the structure x n)
-    double     *S;    // (6 nplaces x n)
+    char    name[200]; // of the file, for messages
+    int     n;
+    int     nplaces;
+    int    *node; // (nplaces) places in the list of nodes that have stress
+    double *D;    // (rows of the structure x n)
+    double *S;    // (6 nplaces x n)
 } kd_stress_cases;
 
 // A file of results of CalculiX (.frd, text) or a table of any program (stress_file.c), in units of the structure's files, into

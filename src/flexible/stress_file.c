@@ -250,9 +250,8 @@ static kd_status parse_table(kd_lines *text, builder *b)
 {
     char      line[LONGEST_LINE];
     int       place[COLUMNS];
-    kd_status status = kd_lines_next(text, line, sizeof line)
-                           ? read_names(text, line, place)
-                           : kd_lines_refuse(text, "the table is empty", "");
+    kd_status status = kd_lines_next(text, line, sizeof line) ? read_names(text, line, place)
+                                                              : kd_lines_refuse(text, "the table is empty", "");
     while (status == KD_OK && kd_lines_next(text, line, sizeof line)) status = read_line(text, line, place, b);
     return status;
 }
@@ -290,8 +289,8 @@ void kd_stress_cases_keep(kd_stress_cases *c, const int *node, int n)
         if (!wanted) continue;
         c->node[kept] = c->node[i];
         for (size_t j = 0; j < (size_t)c->n; j++)
-            memmove(c->S + 6 * (j * (size_t)c->nplaces + (size_t)kept),
-                    c->S + 6 * (j * (size_t)c->nplaces + (size_t)i), 6 * sizeof *c->S);
+            memmove(c->S + 6 * (j * (size_t)c->nplaces + (size_t)kept), c->S + 6 * (j * (size_t)c->nplaces + (size_t)i),
+                    6 * sizeof *c->S);
         kept++;
     }
     // columns side by side again

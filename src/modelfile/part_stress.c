@@ -22,12 +22,13 @@ kd_status kd_part_read_stress(kd_part_reader *p, const kd_node *root, char *mess
     if (!map || p->plain) return KD_OK;
     const bool beams = s->nrows > 0, word = map->type == KD_NODE_SCALAR;
     s->stress = word ? kd_part_flag(p, root, "stress", false) : KD_PART_KEYS(p, map, keys);
-    const kd_node *results = word ? NULL : kd_node_find(map, "results"), *nodes = word ? NULL : kd_node_find(map, "nodes");
+    const kd_node *results = word ? NULL : kd_node_find(map, "results"),
+                  *nodes = word ? NULL : kd_node_find(map, "nodes");
     if (s->stress && beams && (results || nodes))
         kd_part_complain(p, results ? results : nodes, "beams have their stress from kardan: leave this out", NULL);
     if (s->stress && !beams && !results)
-        kd_part_complain(p, map, "'results' is needed: a file of CalculiX (.frd) or a table with displacements and stress",
-                         NULL);
+        kd_part_complain(
+            p, map, "'results' is needed: a file of CalculiX (.frd) or a table with displacements and stress", NULL);
     if (kd_part_is_wrong(p) || !s->stress || beams) return kd_part_is_wrong(p) ? KD_ERR_MODEL : KD_OK;
     const char *path = kd_part_path(p, map, "results"), *set_name = nodes ? kd_part_text(p, map, "nodes") : NULL;
     if (!path || kd_part_is_wrong(p)) return p->arena.failed ? KD_ERR_MEMORY : KD_ERR_MODEL;
@@ -55,7 +56,8 @@ static bool read_place(kd_part_reader *p, const kd_node *node, const char *name,
     }
     char      *end = NULL;
     const long id = node->type == KD_NODE_SCALAR ? strtol(node->text, &end, 10) : 0;
-    const int  place = end && *end == '\0' && id > 0 && id < 2147483647 ? kd_fe_structure_find(&p->structure, (int)id) : -1;
+    const int  place =
+        end && *end == '\0' && id > 0 && id < 2147483647 ? kd_fe_structure_find(&p->structure, (int)id) : -1;
     if (place >= 0) *at = p->structure.at[place];
     if (place < 0) kd_part_complain(p, node, "a place is a point [x, y, z] or the number of a node, not that of", name);
     return place >= 0;
@@ -80,7 +82,8 @@ kd_status kd_part_name_stress(kd_part_reader *p, const kd_node *root, kd_flexibl
         const kd_node *key = &places->item[2 * i];
         kd_vec3        at, nearest;
         double         far;
-        if (!is_good_name(key->text)) kd_part_complain(p, key, "a place needs a name without points and signs, not", key->text);
+        if (!is_good_name(key->text))
+            kd_part_complain(p, key, "a place needs a name without points and signs, not", key->text);
         if (!read_place(p, key + 1, key->text, &at)) continue;
         const int before = body->nspots;
         if (!kd_stress_name(body, key->text, at, &far, &nearest)) return KD_ERR_MEMORY;
