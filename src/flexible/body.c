@@ -11,6 +11,7 @@
 #include "core/pi.h"
 #include "core/text.h"
 #include "flexible/reduction_parts.h"
+#include "flexible/stress.h"
 #include "math/dense.h"
 
 static const double ROUNDING = 1e-7; // of the highest frequency
@@ -348,6 +349,7 @@ kd_status kd_flexible_body_make(const kd_reduction *r, const kd_reference *refer
     if (!keep_residual(r, q, omega, there, b)) status = KD_ERR_MEMORY;
     if (status == KD_OK && s->nelements > 0) status = kd_flexible_body_stiffen(r, reference, Z, b);
     if (status == KD_OK && s->npreloads > 0) status = kd_flexible_body_preload(r, U, b, message, size);
+    if (status == KD_OK && s->stress) status = kd_flexible_body_stress(s, U, b, message, size);
     if (status < 0) goto done;
     // of two modes of one frequency any two combinations are modes: one alone stands for a direction that nobody chose
     if (nq < there && omega[nq] <= omega[nq - 1] * (1 + TWINS))

@@ -53,8 +53,12 @@ typedef struct kd_fe_structure {
     kd_vec3         *station;
     kd_sparse_matrix station_mass, lift; // (nstations^2), (3 nstations x n)
     // beams of which it was made; none: finite elements of another program
-    int              nelements;
-    kd_beam_element *element;
+    int                 nelements, nrows;
+    kd_beam_element    *element;
+    struct kd_beam_row *row; // (nrows) beams.h
+    // stress of the modes is wanted (stress.h): of beams, or by cases of another program
+    bool                    stress;
+    struct kd_stress_cases *cases; // NULL: none
     // stiffness that loads add
     int           npreloads;
     kd_fe_preload preload[KD_FE_PRELOADS];

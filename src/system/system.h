@@ -41,6 +41,7 @@ typedef enum kd_slot_kind {
     KD_SLOT_CHANNEL,    // index: force (or number of forces + user force); level: number of the force
     KD_SLOT_SENSOR,     // index: sensor
     KD_SLOT_ENERGY,     // level 0 kinetic, 1 potential, 2 total
+    KD_SLOT_STRESS,     // index: flexible body; level: KD_STRESS_KINDS times the named place, and the kind
     KD_SLOT_SIGNAL,     // index: input of a block, while it is sampled
 } kd_slot_kind;
 
