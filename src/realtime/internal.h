@@ -80,6 +80,7 @@ struct kd_realtime {
     kd_blocks         full; // those that are not sparse
     bool              any_full;
     bool              together;  // f_p holds the sum h^2 f_p + h f_v of the stiff part, f_v is not used
+    bool              with_mass; // and M holds both, f_p is not used either
     double           *d_w, *c_s; // (nw x nw), (ns x ns)
     kd_rt_auxiliary   auxiliary;
     int              *pivot; // (max(nw, ns))
@@ -129,6 +130,7 @@ struct kd_realtime {
     char             message[512];
 };
 
+bool kd_rt_needs_mass(const kd_realtime_options *opt); // is there a matrix with M alone?
 // Blocks at the state now must be filled. Chooses pivots and sets epsilon.
 kd_status kd_rt_systems_create(kd_realtime *rt, char *message, size_t size) KD_NODISCARD;
 // Fill and factor, and x <- K \ x on the way (NULL: none); false: no pivot, told in rt->message. Columns C' are those

@@ -48,10 +48,10 @@ static void list_parts(const kd_realtime *rt, const origin *of, part list[KD_RT_
     if (of->mass || rt->opt.jacobian == KD_REALTIME_EXPLICIT) return;
     list[KD_RT_B_R] = (part){&d[KD_RT_B_R], r, r, false, -h};
     if (rt->opt.jacobian == KD_REALTIME_J3) return;
-    // J1: h R_v, h R_r, -h b_v; together: h R_v + h^2 R_p in one
-    if (rt->together)
+    // J1: h R_v, h R_r, -h b_v; together: h R_v + h^2 R_p in one, be it that of M
+    if (rt->together && !rt->with_mass)
         list[KD_RT_F_P] = (part){&d[KD_RT_F_P], 0, 0, false, 1.0};
-    else
+    else if (!rt->together)
         list[KD_RT_F_V] = (part){&d[KD_RT_F_V], 0, 0, false, h};
     list[KD_RT_F_R] = (part){&d[KD_RT_F_R], 0, r, false, h};
     list[KD_RT_B_V] = (part){&d[KD_RT_B_V], r, 0, false, -h};
@@ -218,7 +218,7 @@ static void set_epsilon(kd_realtime *rt)
     }
 }
 
-static bool needs_mass_matrix(const kd_realtime_options *opt)
+bool kd_rt_needs_mass(const kd_realtime_options *opt)
 {
     return opt->stabilisation == KD_REALTIME_PROJECTION ||
            (opt->stabilisation == KD_REALTIME_GGL && opt->projector != KD_REALTIME_PROJECTOR_STEP);
@@ -232,7 +232,7 @@ kd_status kd_rt_systems_create(kd_realtime *rt, char *message, size_t size)
     for (int i = 0; i < rt->n.nlambda; i++)
         if (rt->open[i]) rt->epsilon[i] = -1.0;
     kd_status status = create_matrix(rt, false, &rt->step, message, size);
-    if (status == KD_OK && needs_mass_matrix(&rt->opt)) status = create_matrix(rt, true, &rt->mass, message, size);
+    if (status == KD_OK && kd_rt_needs_mass(&rt->opt)) status = create_matrix(rt, true, &rt->mass, message, size);
     return status;
 }
 

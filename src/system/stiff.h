@@ -5,12 +5,18 @@
 #include "system/matrix.h"
 #include "tree/path_product.h"
 
+typedef struct kd_stiff_run { // entries of a block that stand in a row in M, too
+    int from, to, n;          // places in the block, in the values of M
+} kd_stiff_run;
+
 // The stiff part of the residual's derivatives, stiff_part.c
 typedef struct kd_stiff_path { // a pair that stiff loads act between
-    int          pair;
-    kd_path_load load;  // all of them together
-    double      *block; // (nsteps x nsteps, and more) their sum of stiffness and damping when it was renewed last
-    bool         renew;
+    int           pair;
+    kd_path_load  load;  // all of them together
+    double       *block; // (nsteps x nsteps, and more) their sum of stiffness and damping when it was renewed last
+    bool          renew;
+    int           nruns;
+    kd_stiff_run *run; // (nruns) its entries in M
 } kd_stiff_path;
 
 typedef struct kd_stiff_load {
@@ -35,6 +41,7 @@ typedef struct kd_stiff_part {
     kd_matrix_values p, v;                  // in the patterns of residual_p, residual_v
     double           by_p, by_v, *together; // while by_p p + by_v v is summed up: there; NULL
     bool             blocks_known;
+    bool             fits_mass; // all entries are places of M, too
     unsigned long    stamp;
 } kd_stiff_part;
 

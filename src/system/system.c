@@ -495,6 +495,7 @@ static kd_status build(kd_system *s, char *message, size_t size)
     if (status == KD_OK) kd_system_discrete_readings(s);
     if (status == KD_OK) status = list_time_slots(s);
     if (status == KD_OK) status = list_filled(s);
+    if (status == KD_OK) status = kd_system_list_measures(s);
     if (status == KD_OK) status = kd_system_list_sensed(s);
     if (status == KD_OK) status = list_z_slots(s);
     if (status == KD_OK) status = kd_system_list_breaks(s);

@@ -15,6 +15,7 @@
 #include "model/model.h"
 #include "system/discrete.h"
 #include "system/matrix.h"
+#include "system/measured.h"
 #include "system/redundancy.h"
 #include "system/rows.h"
 #include "system/stiff.h"
@@ -49,14 +50,6 @@ typedef struct kd_slot {
     kd_slot_kind kind;
     int          index, level;
 } kd_slot;
-
-// Variables that are filled together: their slots in rising order, and what they are filled from
-enum { KD_FILLED_STATES = 3, KD_FILLED };
-
-typedef struct kd_filled {
-    int *slot, *index;
-    int *before; // (nslots + 1) how many of them stand before a slot
-} kd_filled;
 
 // ---- auxiliary variables --------------------------------------------------------------------------------------------
 // First the algebraic variables of the model, 0 = law of an equation (kd_system.equation), then forces across joints.
@@ -321,7 +314,8 @@ struct kd_system {
     int         *next_slot;                  // (nslots) the next one
     int         *time_slot, ntime_slots;     // variables that are t or an input
     kd_filled    filled[KD_FILLED];          // those that are measures, by level, and those that are states
-    int          nbreaking;                  // expressions that may not be smooth at some time
+    kd_measured  measured;
+    int          nbreaking; // expressions that may not be smooth at some time
     kd_expr    **breaking;
     int          nlaws; // laws in which something may hide from a step
     kd_law      *law;
@@ -769,6 +763,8 @@ kd_eval kd_work_stiff(kd_work *w, const kd_point *x);
 // by_p residual_p + by_v residual_v of them in the pattern of residual_p, without changes of directions along paths;
 // paths part, part + parts, ... are renewed, the others as they were when they were
 kd_eval kd_work_stiff_sum(kd_work *w, const kd_point *x, double by_p, double by_v, int part, int parts, double *values);
+kd_eval kd_work_mass_and_stiff(kd_work *w, const kd_point *x, double by_p, double by_v, int part, int parts,
+                               double *values); // the same with M, in its pattern
 
 // stiff_states.c: at the same stage into w->stiff_states
 kd_eval kd_work_stiff_states(kd_work *w, const kd_point *x);
