@@ -56,7 +56,7 @@ static inline void check_consistent(const kd_eom *eom, const kd_state *x, double
 
 // A call that must fail: status, words in the message, state unchanged to the last bit.
 static inline void check_failure(const kd_eom *eom, const kd_initial_options *opt, kd_state *x, kd_status expected,
-                          const char *word1, const char *word2)
+                                 const char *word1, const char *word2)
 {
     kd_state *before = state_of(eom);
     kd_state_copy(x, before);

@@ -502,12 +502,9 @@ static void test_friction(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_four_bar),
-        cmocka_unit_test(test_redundant),
-        cmocka_unit_test(test_inactive_row),
-        cmocka_unit_test(test_contact_coordinates),
-        cmocka_unit_test(test_quaternion_body),
-        cmocka_unit_test(test_skate),
+        cmocka_unit_test(test_four_bar),        cmocka_unit_test(test_redundant),
+        cmocka_unit_test(test_inactive_row),    cmocka_unit_test(test_contact_coordinates),
+        cmocka_unit_test(test_quaternion_body), cmocka_unit_test(test_skate),
         cmocka_unit_test(test_friction),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
