@@ -138,6 +138,7 @@ static kd_status read_nodes(const kd_fe_structure_files *files, kd_fe_structure 
     if (status == KD_OK)
         status = keep_nodes(s, files->nodes, &nodes, files->scale > 0 ? files->scale : 1.0, message, size);
     if (status == KD_OK) status = keep_sets(s, files->nodes, &nodes, message, size);
+    if (status == KD_OK) status = kd_fe_skin(&nodes, s);
     kd_fe_nodes_release(&nodes);
     kd_free(bytes);
     return status;
