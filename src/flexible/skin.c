@@ -25,8 +25,8 @@ static const struct kind {
     int         nodes;
     const form *form;
 } KINDS[] = {
-    {"C3D10", 10, &TETRAHEDRON}, {"C3D15", 15, &WEDGE},       {"C3D20", 20, &HEXAHEDRON}, {"C3D4", 4, &TETRAHEDRON},
-    {"C3D6", 6, &WEDGE},         {"C3D8", 8, &HEXAHEDRON},    {"S3", 3, &TRIANGLE},       {"S6", 6, &TRIANGLE},
+    {"C3D10", 10, &TETRAHEDRON}, {"C3D15", 15, &WEDGE},    {"C3D20", 20, &HEXAHEDRON}, {"C3D4", 4, &TETRAHEDRON},
+    {"C3D6", 6, &WEDGE},         {"C3D8", 8, &HEXAHEDRON}, {"S3", 3, &TRIANGLE},       {"S6", 6, &TRIANGLE},
     {"S4", 4, &QUADRANGLE},      {"S8", 8, &QUADRANGLE},
 };
 

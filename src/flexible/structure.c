@@ -205,7 +205,12 @@ static kd_status name_rows(const kd_fe_structure_files *files, kd_fe_structure *
         if (s->node[i] < 0)
             return complain(file, message, size, "node %ld has no place: it is not in the list of nodes", id[i]);
         int *row = &s->first[6 * s->node[i] + s->direction[i]];
-        if (*row >= 0) return complain(file, message, size, "a direction of node %ld is there twice", id[i]);
+        if (*row >= 0)
+            return complain(
+                file, message, size,
+                "a direction of node %ld is there twice (CalculiX stores shells and beams as several nodes: "
+                "take solid elements)",
+                id[i]);
         *row = i;
     }
     return KD_OK;
