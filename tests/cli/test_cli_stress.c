@@ -48,7 +48,9 @@ static void a_specimen_is_counted(void **state)
     expect("flex specimen.flex", 0, "named: chuck, middle");
     expect("simulate " MODELS "rotating-bending.yaml --t-end 0.5 --output out", 0, "stress: specimen, ");
     must_contain(run_command("grep -o '<h2>Stress</h2>' '" OUT "/out/rotating-bending.html'").text, "<h2>Stress</h2>");
-    must_contain(expect("simulate " MODELS "rotating-bending.yaml --t-end 0.01 --json --output out2", 0, "hot_spots").text, "\"mises\"");
+    must_contain(
+        expect("simulate " MODELS "rotating-bending.yaml --t-end 0.01 --json --output out2", 0, "hot_spots").text,
+        "\"mises\"");
     expect("rainflow out/rotating-bending.csv --channel fibre --woehler 5:2e6:400e6", 0, "damage");
     expect("loads " MODELS "rotating-bending.yaml --end 0.5 --every 0.001 --output out", 0, "largest 20");
     assert_int_equal(kd_table_read(OUT "/out/rotating-bending-specimen-stress.csv", &table, message, sizeof message),
@@ -59,10 +61,12 @@ static void a_specimen_is_counted(void **state)
     assert_true(fabs(most / exact - 1) < 0.01);
     kd_table_release(&table);
     // a place that is not there
-    assert_int_equal(run_command("cd '" OUT "' && sed 's/parts.specimen.yaml/specimen.flex/; s/stress.chuck.signed/stress.roof.signed/' " MODELS
-                                 "rotating-bending.yaml > wrong.yaml")
-                         .status,
-                     0);
+    assert_int_equal(
+        run_command("cd '" OUT
+                    "' && sed 's/parts.specimen.yaml/specimen.flex/; s/stress.chuck.signed/stress.roof.signed/' " MODELS
+                    "rotating-bending.yaml > wrong.yaml")
+            .status,
+        0);
     expect("simulate wrong.yaml", 1, "PLACE: chuck, middle");
     expect("flex " MODELS "parts/specimen.yaml --shapes shapes.inp", 1, "only a part with 'structure'");
     expect("flex specimen.flex --shapes shapes.inp", 1, "--shapes needs the part file");
@@ -86,7 +90,9 @@ static void write_brick(FILE *file, int number, int a, int b, int c)
     fprintf(file, "%d,", number);
     for (int n = 0; n < 20; n++)
         fprintf(file, "%d%s", number_of(2 * a + at[n][0], 2 * b + at[n][1], 2 * c + at[n][2]),
-                n == 14 ? ",\n" : n < 19 ? ", " : "\n");
+                n == 14  ? ",\n"
+                : n < 19 ? ", "
+                         : "\n");
 }
 
 static void write_set(FILE *file, const char *name, int i)
@@ -122,10 +128,11 @@ static void write_lever(void)
     write_text("job.inp", "*Include, input=part.inp\n*Include, input=out/m-lever-0.inp\n");
 }
 
-static const char PART[] = "structure: {stiffness: lever.sti, mass: lever.mas, dofs: lever.dof, nodes: lever.inp, units: "
-                           "{length: mm, mass: t}}\n"
-                           "interfaces: {bolt: {nodes: bolt}, pin: {nodes: pin}}\nreduction: {band: 9 kHz}\n"
-                           "reference: {tangent: bolt}\ndamping: 0.01\n";
+static const char PART[] =
+    "structure: {stiffness: lever.sti, mass: lever.mas, dofs: lever.dof, nodes: lever.inp, units: "
+    "{length: mm, mass: t}}\n"
+    "interfaces: {bolt: {nodes: bolt}, pin: {nodes: pin}}\nreduction: {band: 9 kHz}\n"
+    "reference: {tangent: bolt}\ndamping: 0.01\n";
 
 static void write_part(const char *stress)
 {
@@ -171,15 +178,16 @@ static void a_part_of_bricks_has_the_stress_of_calculix(void **state)
     snprintf(text, sizeof text, "stress: {results: shapes.frd, places: {top: %d, edge: [10 mm, 0, 12 mm]}}\n", node[0]);
     write_part(text);
     expect("flex lever.yaml -o lever.flex", 0, "named: top, edge");
-    int n = snprintf(text, sizeof text,
-                     "kardan: 1\ngravity: [0, 0, -9.81]\nbodies: {lever: {flexible: lever.yaml}}\n"
-                     "joints: {held: {type: fixed, from: ground, to: {body: lever, node: bolt}}}\n"
-                     "forces: {f: {type: applied, to: {body: lever, node: pin}, force: [2, 0.3, -1], torque: [0.01, 0.02, "
-                     "-0.03]}}\nsensors:\n");
+    int n =
+        snprintf(text, sizeof text,
+                 "kardan: 1\ngravity: [0, 0, -9.81]\nbodies: {lever: {flexible: lever.yaml}}\n"
+                 "joints: {held: {type: fixed, from: ground, to: {body: lever, node: bolt}}}\n"
+                 "forces: {f: {type: applied, to: {body: lever, node: pin}, force: [2, 0.3, -1], torque: [0.01, 0.02, "
+                 "-0.03]}}\nsensors:\n");
     for (int p = 0; p < 2; p++)
         for (int i = 0; i < 6; i++)
-            n += snprintf(text + n, sizeof text - (size_t)n, "  %c%s: body.lever.stress.%s.%s\n", p ? 'e' : 't', word[i],
-                          p ? "edge" : "top", word[i]);
+            n += snprintf(text + n, sizeof text - (size_t)n, "  %c%s: body.lever.stress.%s.%s\n", p ? 'e' : 't',
+                          word[i], p ? "edge" : "top", word[i]);
     snprintf(text + n, sizeof text - (size_t)n, "run: {t_end: 1e-4}\n");
     write_text("m.yaml", text);
     expect("simulate m.yaml --from-equilibrium --output out", 0, "stress: lever, ");
