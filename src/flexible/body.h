@@ -48,6 +48,8 @@ typedef struct kd_flexible_body {
     int     nnodes;
     double *node;  // (3 x nnodes)
     double *shape; // (3 nnodes x nq)
+    int     ntriangles, nlines;
+    int    *triangle, *line; // (3 ntriangles), (2 nlines) nodes: surface of solids, beams
     // stress by the modes, xx yy zz xy yz zx in the axes of the body, where it is known (stress.h)
     int             nplaces, nspots;
     double         *place;  // (3 x nplaces)

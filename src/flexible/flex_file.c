@@ -9,6 +9,7 @@
 //     /frames/names     (nframes) text of 64 bytes            /frames/at  (nframes, 3)
 //     /frames/Phi       (nframes, nq, 3) displacement of each mode         /frames/Psi  rotation
 //     /nodes/at         (nnodes, 3)                           /nodes/shape (nq, nnodes, 3)
+//     /nodes/triangles  (ntriangles, 3)  nodes of its surface, from 0 on; where there are any     /nodes/lines (nlines, 2)  beams
 //     /K0t /K0r         (3, nq, nq)  stiffness by accelerations and angular accelerations of the frame, where it is known
 //     /K0w              (6, nq, nq)  by products of angular velocities xx yy zz xy yz xz; attribute spin_axis: 0, or the one axis (ASCII)
 //     /K0F              (3 nframes, nq, nq)  by forces at the frames
@@ -187,6 +188,30 @@ static void move_residual(transfer *t, kd_flexible_body *b)
     if (b->residual && !t->failed) move_doubles(t, "residual", (hsize_t[]){(hsize_t)n, (hsize_t)n, 0}, b->residual);
 }
 
+// Nodes of triangles or lines, `corners` each, where there are any
+static void move_corners(transfer *t, const char *name, int corners, const kd_flexible_body *b, int *count, int **value,
+                         kd_arena *arena)
+{
+    hsize_t sizes[2] = {(hsize_t)*count, (hsize_t)corners};
+    if (!t->writes) {
+        if (H5Lexists(t->file, name, H5P_DEFAULT) <= 0 || !sizes_of(t, name, 2, sizes)) return;
+        if (sizes[0] > MOST_PLACES || sizes[1] != (hsize_t)corners) {
+            fail(t, name, "has another size than triangles or lines have");
+            return;
+        }
+        *count = (int)sizes[0];
+        *value = kd_arena_cut(arena, (size_t)corners * (size_t)*count, sizeof **value);
+        if (!*value && *count > 0) fail(t, name, "is too large for the memory");
+    }
+    if (*count == 0 || t->failed) return;
+    if (t->writes)
+        write_array(t, name, H5T_NATIVE_INT, 2, sizes, *value);
+    else
+        read_array(t, name, H5T_NATIVE_INT, 2, sizes, *value);
+    for (int i = 0; !t->failed && i < corners * *count; i++)
+        if ((*value)[i] < 0 || (*value)[i] >= b->nnodes) fail(t, name, "names a node that is not there");
+}
+
 // Names of places, and their numbers
 static void move_spots(transfer *t, kd_flexible_body *b, kd_arena *scratch)
 {
@@ -266,6 +291,8 @@ static void move_all(transfer *t, kd_flexible_body *b, frame_arrays *f)
     move_doubles(t, "frames/Psi", (hsize_t[]){nf, nq, 3, 0}, f->Psi);
     move_doubles(t, "nodes/at", (hsize_t[]){nn, 3, 0}, b->node);
     move_doubles(t, "nodes/shape", (hsize_t[]){nq, nn, 3, 0}, b->shape);
+    move_corners(t, "nodes/triangles", 3, b, &b->ntriangles, &b->triangle, &b->arena);
+    move_corners(t, "nodes/lines", 2, b, &b->nlines, &b->line, &b->arena);
     move_stiffening(t, "K0t", 3, b, &b->K0t);
     move_stiffening(t, "K0r", 3, b, &b->K0r);
     move_stiffening(t, "K0w", 6, b, &b->K0w);

@@ -122,6 +122,18 @@ static bool copy_spots(const kd_flexible_body *b, kd_flexible_body *out)
     return !out->arena.failed;
 }
 
+// A mirror turns triangles round: outside stays outside
+static bool copy_skin(const kd_flexible_body *b, double axial, kd_flexible_body *out)
+{
+    const size_t corners = 3 * (size_t)b->ntriangles, ends = 2 * (size_t)b->nlines;
+    out->triangle = kd_arena_cut(&out->arena, corners, sizeof *out->triangle);
+    out->line = kd_arena_cut(&out->arena, ends, sizeof *out->line);
+    if (out->arena.failed) return false;
+    if (ends > 0) memcpy(out->line, b->line, ends * sizeof *out->line);
+    for (size_t i = 0; i < corners; i++) out->triangle[i] = b->triangle[axial < 0 && i % 3 ? i - i % 3 + 3 - i % 3 : i];
+    return true;
+}
+
 // Stress L sigma L' of n places, six components each
 static void turn_stress(const kd_mat3 *L, size_t n, double *stress)
 {
@@ -160,7 +172,7 @@ kd_status kd_flexible_body_image(const kd_flexible_body *b, const kd_mat3 *L, kd
                {&out->node, 3 * nodes},
                {&out->shape, 3 * nodes * nq}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) *all[i].to = copy(&out->arena, *all[i].to, all[i].n);
-    const bool there = copy_frames(b, out) && copy_spots(b, out) && !out->arena.failed;
+    const bool there = copy_frames(b, out) && copy_spots(b, out) && copy_skin(b, axial, out) && !out->arena.failed;
     if (!there || !turn_axis(L, &out->spin_axis)) {
         kd_flexible_body_release(out);
         return there ? KD_ERR_MODEL : KD_ERR_MEMORY;

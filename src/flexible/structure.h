@@ -45,6 +45,8 @@ typedef struct kd_fe_structure {
     int         *first;     // (6 nnodes) row of node i, direction d at 6 i + d; -1: it has none
     int          nsets;
     kd_node_set *set;
+    int          ntriangles;
+    int         *triangle; // (3 ntriangles) its surface, for pictures
     // both triangles are stored
     kd_sparse_matrix K, M;
     // Where the mass is, for moments of shapes: stations with places x, masses between them, displacements lift u. No

@@ -61,7 +61,8 @@ static void load_frame(const kd_flexible_body *b, int frame, const double F[6], 
 
 #define BAR(elements, more)                                                                                            \
     "points: {root: [0, 0, 0], tip: [2, 0, 0]}\n"                                                                      \
-    "beams: [{from: root, to: tip, elements: " #elements ", E: 210 GPa, nu: 0.3, density: 7850, section: {round: 0.02}}]\n" \
+    "beams: [{from: root, to: tip, elements: " #elements                                                               \
+    ", E: 210 GPa, nu: 0.3, density: 7850, section: {round: 0.02}}]\n"                                                 \
     "interfaces: {root: {nodes: root}, tip: {nodes: tip}}\nreference: {tangent: root}\nstress: true\n" more
 
 // A cantilever has F (L - x) c/I along it, T r/J and N/A everywhere, and 4/3 V/A on the neutral axis.
@@ -195,11 +196,12 @@ static void values_belong_to_the_tensor(void **state)
 static void files_and_mirrors_keep_it(void **state)
 {
     (void)state;
-    kd_flexible_body b = make_part("points: {root: [0, 0, 0], tip: [2, 0, 0]}\n"
-                                   "beams: [{from: root, to: tip, elements: 3, E: 210 GPa, density: 7850, section: "
-                                   "{area: 1e-3, Iy: 2e-7, Iz: 1e-7, torsion: 1e-7, outer: [0.02, 0.03], twist_modulus: 1e-5}}]\n"
-                                   "interfaces: {root: {nodes: root}, tip: {nodes: tip}}\n"
-                                   "stress: {places: {low: [2, 0.02, -30 mm], high: [0, -20 mm, 0.03]}}\n"),
+    kd_flexible_body b = make_part(
+                         "points: {root: [0, 0, 0], tip: [2, 0, 0]}\n"
+                         "beams: [{from: root, to: tip, elements: 3, E: 210 GPa, density: 7850, section: "
+                         "{area: 1e-3, Iy: 2e-7, Iz: 1e-7, torsion: 1e-7, outer: [0.02, 0.03], twist_modulus: 1e-5}}]\n"
+                         "interfaces: {root: {nodes: root}, tip: {nodes: tip}}\n"
+                         "stress: {places: {low: [2, 0.02, -30 mm], high: [0, -20 mm, 0.03]}}\n"),
                      read, image;
     char message[300];
     assert_int_equal(b.nspots, 2);
@@ -280,8 +282,9 @@ static void write_cases(const double *D, int cases, bool frd, char *text, size_t
     for (int c = 0; c < cases; c++)
         for (int block = 0; block < 2; block++) {
             if (frd)
-                kd_text_append(text, size, "  100CL  101 1.000000000          12                     0    1           1\n"
-                                           " -4  %s    1\n -5  D1          1    2    1    0\n",
+                kd_text_append(text, size,
+                               "  100CL  101 1.000000000          12                     0    1           1\n"
+                               " -4  %s    1\n -5  D1          1    2    1    0\n",
                                block ? "STRESS      6" : "DISP        4");
             for (int i = 0; i < NODES; i++) {
                 const double *u = D + 3 * NODES * c + 3 * i;
@@ -305,7 +308,7 @@ static void modes_are_combinations_of_cases(void **state)
     static char text[200000];
     char        message[400];
     for (int frd = 0; frd < 2; frd++) {
-        chance       random = {11, 0};
+        chance          random = {11, 0};
         kd_fe_structure s = make_nodes(&random);
         double          D[CASES * 3 * NODES], R[6 * 3 * NODES], U[2 * 3 * NODES] = {0}, c[2][CASES];
         for (int i = 0; i < CASES * 3 * NODES; i++) D[i] = next_normal(&random);
@@ -343,7 +346,8 @@ static void modes_are_combinations_of_cases(void **state)
         assert_int_equal(few.nplaces, 2);
         for (int k = 0; k < 2; k++)
             for (int i = 0; i < 2; i++)
-                assert_memory_equal(few.stress + 6 * (2 * k + i), b.stress + 6 * (NODES * k + some[i]), 6 * sizeof(double));
+                assert_memory_equal(few.stress + 6 * (2 * k + i), b.stress + 6 * (NODES * k + some[i]),
+                                    6 * sizeof(double));
         kd_flexible_body_release(&few);
         kd_flexible_body_release(&b);
         // a little of another displacement is told, much of it refused
@@ -384,12 +388,13 @@ static void wrong_results_are_refused(void **state)
         {true, FRD_HEAD " -4  STRESS      6    1\n", "x:2: stress comes before displacements"},
         {true, "  100CL  101 1.000000000          12                     0    1           2\n",
          "x:1: results must be text in the long form"},
-        {true, FRD_HEAD " -4  DISP        4    1\n -1        1x 0.00000E+00\n", "x:3: the number of a node is expected"},
+        {true, FRD_HEAD " -4  DISP        4    1\n -1        1x 0.00000E+00\n",
+         "x:3: the number of a node is expected"},
         {true, FRD_HEAD " -4  DISP        4    1\n -1        10 0.00000E+00 0.00000E+00\n",
          "x:3: a number is expected in each 12 columns"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        chance       random = {3, 0};
+        chance          random = {3, 0};
         kd_fe_structure s = make_nodes(&random);
         char            message[400];
         assert_int_equal(parse(wrong[i].text, wrong[i].frd, &s, message, sizeof message), KD_ERR_FILE);
@@ -404,14 +409,15 @@ static void wrong_parts_are_refused(void **state)
 {
     (void)state;
 #define ROD(section, stress)                                                                                           \
-    "points: {root: [0, 0, 0], tip: [1, 0, 0]}\nbeams: [{from: root, to: tip, E: 1e9, density: 1000, section: {" section   \
-    "}}]\ninterfaces: {root: {nodes: root}}\nstress: " stress "\n"
+    "points: {root: [0, 0, 0], tip: [1, 0, 0]}\nbeams: [{from: root, to: tip, E: 1e9, density: 1000, section: "        \
+    "{" section "}}]\ninterfaces: {root: {nodes: root}}\nstress: " stress "\n"
     static const struct {
         const char *text, *say;
     } wrong[] = {
         {ROD("round: 0.01", "maybe"), "true or false is expected for 'stress'"},
         {ROD("area: 1, Iy: 1, Iz: 1, torsion: 1", "true"), "stress of beam 1: its section must be round"},
-        {ROD("area: 1, Iy: 1, Iz: 1, torsion: 1, outer: [1, 1]", "true"), "'outer' and 'twist_modulus' belong together"},
+        {ROD("area: 1, Iy: 1, Iz: 1, torsion: 1, outer: [1, 1]", "true"),
+         "'outer' and 'twist_modulus' belong together"},
         {ROD("area: 1, Iy: 1, Iz: 1, torsion: 1, outer: [-1, 1], twist_modulus: 1", "true"), "must be positive"},
         {ROD("round: 0.01", "{results: x.frd}"), "beams have their stress from kardan"},
         {ROD("round: 0.01", "{places: {top: [0.5, 0, 0.2]}}"), "the nearest place is at (0.5, "},
