@@ -11,15 +11,15 @@ static const char *four_bar(double far, bool flies, double speed)
                  cy = sqrt(b * b - (cx - a) * (cx - a)), x = 0.6 * far, y = -0.7 * far, z = 0.4 * far;
     const char *base = flies ? "base" : "ground";
     size_t      n = (size_t)snprintf(
-        text, sizeof text,
-        "kardan: 1\ngravity: [0, %g, 0]\nbodies:\n"
-        "  crank: {position: [%.17g, %.17g, %.17g], mass: 0.3, inertia: [1e-4, 1e-3, 1e-3]}\n"
-        "  coupler: {position: [%.17g, %.17g, %.17g], orientation: {axis: [0, 0, 1], angle: %.17g}, mass: 1, "
-        "inertia: [1e-3, 1e-2, 1e-2]}\n"
-        "  rocker: {position: [%.17g, %.17g, %.17g], orientation: {axis: [0, 0, 1], angle: %.17g}, mass: 1, "
-        "inertia: [1e-3, 1e-2, 1e-2]}\n",
+             text, sizeof text,
+             "kardan: 1\ngravity: [0, %g, 0]\nbodies:\n"
+                  "  crank: {position: [%.17g, %.17g, %.17g], mass: 0.3, inertia: [1e-4, 1e-3, 1e-3]}\n"
+                  "  coupler: {position: [%.17g, %.17g, %.17g], orientation: {axis: [0, 0, 1], angle: %.17g}, mass: 1, "
+                  "inertia: [1e-3, 1e-2, 1e-2]}\n"
+                  "  rocker: {position: [%.17g, %.17g, %.17g], orientation: {axis: [0, 0, 1], angle: %.17g}, mass: 1, "
+                  "inertia: [1e-3, 1e-2, 1e-2]}\n",
         flies ? 0 : -9.81, x + a / 2, y, z, x + (a + cx) / 2, y + cy / 2, z, atan2(cy, cx - a), x + (d + cx) / 2,
-        y + cy / 2, z, atan2(cy, cx - d));
+             y + cy / 2, z, atan2(cy, cx - d));
     if (flies)
         n += (size_t)snprintf(text + n, sizeof text - n,
                               "  base: {position: [%.17g, %.17g, %.17g], mass: 5, inertia: [1, 1, 1], "
@@ -49,10 +49,10 @@ static void far_mechanisms_move_alike(void **state)
     (void)state;
     srand(test_seed(33));
     for (int k = 0; k < 8 * WAYS; k++) {
-        const double         far = of_order(1e2, k % WAYS < 2 ? 6e5 : 5e4), speed = between(5, 12);
-        const bool           flies = k / WAYS % 2;
-        const kd_coordinates set = k / WAYS / 2 % 2 ? KD_CARTESIAN : KD_JOINT;
-        certified            here, there;
+        const double          far = of_order(1e2, k % WAYS < 2 ? 6e5 : 5e4), speed = between(5, 12);
+        const bool            flies = k / WAYS % 2;
+        const kd_coordinates  set = k / WAYS / 2 % 2 ? KD_CARTESIAN : KD_JOINT;
+        certified             here, there;
         kd_simulation_options opt = kd_simulation_options_default();
         opt.formulation = WAY[k % WAYS].form;
         opt.integrator = WAY[k % WAYS].integrator;
