@@ -8,7 +8,8 @@ static const char TEXT[] =
     "kardan: 1\nparameters: {m: 2}\nbodies: {a: {mass: m, inertia: [1, 1, 1], position: [0, 0, -1]}}\n"
     "joints: {j: {type: revolute, bodies: [ground, a], point: [0, 0, 0], axis: [0, 1, 0], q: 0.2}}\n"
     "constraints: {c: {type: distance, bodies: [ground, a], points: [[1, 0, 0], [0, 0, -1]]}}\n"
-    "forces: {f: {type: joint_spring, joint: j, stiffness: 3, damping: 0.1}}\ninputs: {u: t}\nsensors: {s: joint.j.q}\n";
+    "forces: {f: {type: joint_spring, joint: j, stiffness: 3, damping: 0.1}}\ninputs: {u: t}\nsensors: {s: "
+    "joint.j.q}\n";
 
 typedef struct objects {
     kd_model      *model;
