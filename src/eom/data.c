@@ -511,8 +511,7 @@ kd_eval kd_eom_kkt_factor(kd_eom_data *d)
 
 void kd_eom_kkt_solve(kd_eom_data *d, double *y)
 {
-    if (!d) return;
-    d->eom->def.kkt_solve(d->context, y);
+    if (d && y && d->eom->def.kkt_solve) d->eom->def.kkt_solve(d->context, y);
 }
 
 bool kd_eom_implicit_reserve(kd_eom_data *d)
@@ -565,7 +564,7 @@ bool kd_eom_velocities(kd_eom_data *d, const double *p, const double *rate, doub
 
 bool kd_eom_pattern(const kd_eom *eom, kd_fn fn, kd_var var, kd_pattern *out)
 {
-    if (!eom) return false;
+    if (!eom || !out || (unsigned)fn >= KD_FN_COUNT || (unsigned)var >= KD_VAR_COUNT) return false;
     return eom->def.pattern && eom->def.pattern(fn, var, eom->def.context, out);
 }
 
@@ -579,7 +578,7 @@ static kd_stage sparse_stage(const kd_eom_data *d, kd_fn fn, kd_var var)
 
 kd_eval kd_eom_sparse(kd_eom_data *d, kd_fn fn, kd_var var, kd_part part, double *values)
 {
-    if (!d) return KD_EVAL_STOP;
+    if (!d || !values || (unsigned)fn >= KD_FN_COUNT) return KD_EVAL_STOP;
     kd_pattern pattern;
     kd_stage   needed = sparse_stage(d, fn, var);
     if (d->stage < needed) return kd_fault_stage(d, fn, needed);

@@ -392,7 +392,8 @@ static kd_status look_for_failures(kd_collapse *c, const kd_state *x, kd_effort 
     if (c->lost++ == 0) c->lost_from = mark, c->t_lost = t;
     if (c->lost < LOOKS) return KD_OK;
     kd_text(message, size,
-            "the last %ld attempts of steps led from t = %.9g s to t = %.9g s only: in %ld of them Newton's method found no "
+            "the last %ld attempts of steps led from t = %.9g s to t = %.9g s only: in %ld of them Newton's method "
+            "found no "
             "solution, however short the steps are; the equations are next to a singular position, or rounding is "
             "larger than the tolerance: take a larger tolerance, or another method",
             now.attempts - c->lost_from.attempts, c->t_lost, x->t, now.failed - c->lost_from.failed);
