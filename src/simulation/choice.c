@@ -29,14 +29,15 @@
 #include "simulation/fits.h"
 #include "simulation/options.h"
 
-static const double NEAR_BORDER = 3.5;  // h rho from which stability, not accuracy, is taken to limit a step of dop853
-static const double IMPOSSIBLE = 12;    // h rho that no step of dop853 stands: rho is wrong there (f_x far from normal)
-static const double FASTER = 2.5;       // times what accuracy allows: the fastest motion is not in the solution
-static const double PAID = 0.9;         // of R times the explicit steps: a mean implicit step below was not worth the change
-static const double CHEAP = 3;          // h rho / R of an implicit step below which explicit ones cost less
+static const double NEAR_BORDER = 3.5; // h rho from which stability, not accuracy, is taken to limit a step of dop853
+static const double IMPOSSIBLE = 12;   // h rho that no step of dop853 stands: rho is wrong there (f_x far from normal)
+static const double FASTER = 2.5;      // times what accuracy allows: the fastest motion is not in the solution
+static const double PAID = 0.9; // of R times the explicit steps: a mean implicit step below was not worth the change
+static const double CHEAP = 3;  // h rho / R of an implicit step below which explicit ones cost less
 static const double HOPELESS = 2e4;     // [1/s] rho beyond which explicit steps are not even tried at the start
 static const double SPARSE_COST = 0.35; // R of bdf on ggl with a sparse matrix,
 static const double FULL_SIZE = 165;    // entries in a column of M that add 1 to it
+static const double LOOPED_ENTRIES = 8; // entries by which a step of dop853 with constraints is twice as dear
 static const double DENSE_SIZE = 10;    // nv beyond which steps of bdf with sparse matrices are cheaper than of radau
 static const double CUT_SIZE = 42;      // the same where events start methods again, without constraints
 static const double CUT_LOOPED = 155;   // and with them
@@ -177,8 +178,10 @@ static kd_method_pair implicit_of(kd_eom_data *point, const kd_inputs *inputs, c
         return along_tree;
     }
     if (!is_possible(opt, sparse)) return (kd_method_pair){usual.formulation, usual.integrator};
-    const double part = column_entries(point, inputs, x) / FULL_SIZE;
-    *cost = SPARSE_COST + part * part;
+    // with constraints explicit steps factor M, too, whose columns are as full: they are dearer by as much
+    const bool   looped = kd_eom_dims(eom).nlambda + kd_eom_dims(eom).nmu > 0;
+    const double entries = column_entries(point, inputs, x), part = entries / FULL_SIZE;
+    *cost = (SPARSE_COST + part * part) / (looped ? 1 + entries / LOOPED_ENTRIES : 1);
     return sparse;
 }
 
