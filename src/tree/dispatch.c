@@ -212,3 +212,8 @@ void kd_path_congruence(const kd_pair *pair, const kd_tree *tree, const kd_motio
 {
     KD_CALL(kd_path_congruence, pair, tree, m, rel, load, scratch, block);
 }
+
+void kd_path_subtract(const kd_motion *m, int nruns, const kd_path_run *run, const double *block, double *values)
+{
+    KD_CALL(kd_path_subtract, nruns, run, block, values);
+}

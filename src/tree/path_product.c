@@ -230,3 +230,14 @@ void KD_KERNEL(kd_path_congruence)(const kd_pair *pair, const kd_tree *tree, con
     else
         path_congruence(load, n, usual, 3, rows, block);
 }
+
+void KD_KERNEL(kd_path_subtract)(int nruns, const kd_path_run *run, const double *block, double *values)
+{
+    for (const kd_path_run *end = run + nruns; run < end; run++) {
+        const double *from = block + run->from;
+        double       *to = values + run->to;
+        int           k = 0;
+        for (; k + KD_LANES <= run->n; k += KD_LANES) *(kd_lanes *)(to + k) -= kd_lanes_at(from + k);
+        for (; k < run->n; k++) to[k] -= from[k];
+    }
+}
