@@ -99,7 +99,8 @@ static kd_eval project_position(kd_realtime *rt, const kd_rt_matrix *matrix)
     memcpy(rt->p_moved, rt->next->p, (size_t)rt->n.np * sizeof *rt->p_moved);
     answer = kd_eom_oplus(rt->data, rt->p_moved, rt->x, rt->next->p);
     if (rt->n.nq > 0) kd_eom_normalise(rt->data, rt->next->p);
-    return answer == KD_EVAL_OK ? kd_rt_place(rt, rt->next->t, rt->next->p, rt->next->s) : answer;
+    // data stands at this time already
+    return answer == KD_EVAL_OK ? kd_rt_replace(rt, rt->next->p, rt->next->s) : answer;
 }
 
 // Where data stands at the predicted position
