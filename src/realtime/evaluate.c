@@ -115,13 +115,18 @@ kd_eval kd_rt_replace(kd_realtime *rt, double *p, double *s)
     return rt->n.ns > 0 ? find_contacts(rt, p, s) : KD_EVAL_OK;
 }
 
-kd_eval kd_rt_place(kd_realtime *rt, double t, double *p, double *s)
+kd_eval kd_rt_time(kd_realtime *rt, double t)
 {
     kd_eval answer = kd_rt_inputs(rt, t);
     rt->placed = false;
-    if (answer != KD_EVAL_OK) return answer;
-    kd_eom_at_time(rt->data, t, rt->u, rt->du, rt->ddu, rt->now->z);
-    return kd_rt_replace(rt, p, s);
+    if (answer == KD_EVAL_OK) kd_eom_at_time(rt->data, t, rt->u, rt->du, rt->ddu, rt->now->z);
+    return answer;
+}
+
+kd_eval kd_rt_place(kd_realtime *rt, double t, double *p, double *s)
+{
+    kd_eval answer = kd_rt_time(rt, t);
+    return answer == KD_EVAL_OK ? kd_rt_replace(rt, p, s) : answer;
 }
 
 // The inputs of the caller may have changed since the last step ended here.

@@ -143,6 +143,7 @@ bool kd_rt_factor_mass(kd_realtime *rt, const kd_rt_block *M, const kd_rt_constr
 // ---- evaluation (evaluate.c) ----------------------------------------------------------------------------------------
 bool    kd_rt_blocks_cut(kd_realtime *rt);
 kd_eval kd_rt_inputs(kd_realtime *rt, double t) KD_NODISCARD;              // rt->u, du, ddu at a time
+kd_eval kd_rt_time(kd_realtime *rt, double t) KD_NODISCARD;                // data at a time
 kd_eval kd_rt_replace(kd_realtime *rt, double *p, double *s) KD_NODISCARD; // the same at the time where data stands
 kd_eval kd_rt_place(kd_realtime *rt, double t, double *p, double *s) KD_NODISCARD; // data there; s by Newton's method
 kd_eval kd_rt_evaluate(kd_realtime *rt) KD_NODISCARD; // where data stands, with v, r of now: w, f, b, M, C, derivatives

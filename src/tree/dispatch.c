@@ -91,6 +91,7 @@ static void cut_work(const kd_tree *tree, kd_arena *arena, struct kd_tree_work *
     w->S = kd_cut_double(arena, 6 * w->stride);
     w->IS = kd_cut_double(arena, 6 * w->stride);
     w->BS = kd_cut_double(arena, 3 * w->stride);
+    w->turned = kd_arena_cut(arena, nlinks, sizeof *w->turned);
     w->wide = kd_arena_cut(arena, (size_t)tree->nwide, sizeof *w->wide);
     for (int i = 1; i < tree->nlinks && !arena->failed; i++)
         if (tree->link[i].wide) (void)kd_wide_cut(tree->link[i].wide, arena, &w->wide[tree->link[i].state]);

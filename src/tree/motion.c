@@ -66,6 +66,7 @@ void KD_KERNEL(kd_place)(const kd_tree *tree, const double *x, kd_motion *m)
     struct kd_tree_work *work = m->work;
     kd_m3                R = kd_m3_load(&m->link[0].R);
     kd_v3                P = kd_v3_load(&m->link[0].P);
+    work->turned_known = false;
     kd_joint_angles(x, work);
     for (int i = 1; i < tree->nlinks; i++) {
         const kd_link  *l = &tree->link[i];
