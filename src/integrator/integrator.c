@@ -107,7 +107,7 @@ const kd_integrator_info *kd_integrator_about(kd_integrator_kind kind, const kd_
 const char *kd_integrator_word(kd_integrator_kind kind)
 {
     const kd_integrator_class *how = class_of(kind);
-    return how ? how->info.word : "unknown";
+    return how ? how->info.word : kind == KD_INTEGRATOR_CHOSEN ? "chosen" : "unknown";
 }
 
 bool kd_integrator_parse(const char *word, kd_integrator_kind *kind)
