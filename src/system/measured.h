@@ -26,8 +26,8 @@ typedef struct kd_measured {
 
 kd_status kd_system_list_measures(struct kd_system *s) KD_NODISCARD; // when all measures and loads are made
 // Values and rates of measures first .. end - 1; p: angles that are counted over full turns; those without value are left out
-void kd_work_fill_values(struct kd_work *w, const double *p, int first, int end);
-void kd_work_fill_rates(struct kd_work *w, int first, int end);
+void   kd_work_fill_values(struct kd_work *w, const double *p, int first, int end);
+void   kd_work_fill_rates(struct kd_work *w, int first, int end);
 double kd_work_dof_value(const struct kd_work *w, int dof);
 // Forces of all loads but those of modes, summed up by pair
 void kd_work_apply_channels(struct kd_work *w);

@@ -78,10 +78,22 @@ static void missed_goals_answer_one(void **state)
         double low, high, value;
         bool   met;
     } list[] = {
-        {-INFINITY, 2, 1.9, true},   {-INFINITY, 2, 2, true},    {-INFINITY, 2, 2.1, false}, {-INFINITY, 2, NAN, false},
-        {3, INFINITY, 3.1, true},    {3, INFINITY, 3, true},     {3, INFINITY, 2.9, false},  {3, INFINITY, NAN, false},
-        {1, 2, 0.9, false},          {1, 2, 1.5, true},          {1, 2, 2.1, false},         {0, 0, 0, true},
-        {0, 0, 1e-9, false},         {0, 0, -1e-9, false},       {0, 0, NAN, false},         {-INFINITY, INFINITY, 7, true},
+        {-INFINITY, 2, 1.9, true},
+        {-INFINITY, 2, 2, true},
+        {-INFINITY, 2, 2.1, false},
+        {-INFINITY, 2, NAN, false},
+        {3, INFINITY, 3.1, true},
+        {3, INFINITY, 3, true},
+        {3, INFINITY, 2.9, false},
+        {3, INFINITY, NAN, false},
+        {1, 2, 0.9, false},
+        {1, 2, 1.5, true},
+        {1, 2, 2.1, false},
+        {0, 0, 0, true},
+        {0, 0, 1e-9, false},
+        {0, 0, -1e-9, false},
+        {0, 0, NAN, false},
+        {-INFINITY, INFINITY, 7, true},
         {-INFINITY, INFINITY, NAN, true},
     };
     const char *const check[] = {"--check"}, *const json[] = {"--check", "--json"};
@@ -95,7 +107,9 @@ static void missed_goals_answer_one(void **state)
         assert_int_equal(checked.status, list[i].met ? 0 : 1);
         assert_int_equal(rows.status, checked.status);
         // the table says which one, the last line how many, the row in JSON whether
-        assert_says(&checked, none ? "goals: 0 met, 0 missed" : list[i].met ? "goals: 1 met, 0 missed" : "goals: 0 met, 1 missed");
+        assert_says(&checked, none          ? "goals: 0 met, 0 missed"
+                              : list[i].met ? "goals: 1 met, 0 missed"
+                                            : "goals: 0 met, 1 missed");
         assert_int_equal(strstr(checked.text, "MISSED") != NULL, !list[i].met);
         assert_says(&rows, none ? "\"met\": null" : list[i].met ? "\"met\": true" : "\"met\": false");
         if (isnan(list[i].value)) assert_says(&rows, "\"value\": null");
@@ -123,7 +137,8 @@ static void missing_peers_are_told(void **state)
 // A check that looked at nothing is no good one: no row fits, or there was no room for them.
 static void nothing_measured_is_no_success(void **state)
 {
-    const char *const    check[] = {"--check", "--only", "nothing-like-it"}, *const one[] = {"--check", "--only", "figure"};
+    const char *const check[] = {"--check", "--only", "nothing-like-it"}, *const one[] = {"--check", "--only",
+                                                                                          "figure"};
     made                 m = {.goal = bench_below(1), .value = 0.5};
     const command_result none = benchmark(&m, 3, check), unchecked = benchmark(&m, 2, check + 1);
     (void)state;
@@ -152,10 +167,11 @@ static void programs_pass_it_on(void **state)
         struct stat about;
         snprintf(path, sizeof path, "%s/%s", PROGRAMS, entry->d_name);
         // the pages in a browser are a program of another language
-        if (stat(path, &about) != 0 || !S_ISREG(about.st_mode) || access(path, X_OK) != 0 || strchr(entry->d_name, '.') ||
-            strcmp(entry->d_name, "viewer") == 0)
+        if (stat(path, &about) != 0 || !S_ISREG(about.st_mode) || access(path, X_OK) != 0 ||
+            strchr(entry->d_name, '.') || strcmp(entry->d_name, "viewer") == 0)
             continue;
-        snprintf(command, sizeof command, "cd '%s' && timeout 60 '%s' --quick --check --only nothing-like-it", KD_BINARY_DIR, path);
+        snprintf(command, sizeof command, "cd '%s' && timeout 60 '%s' --quick --check --only nothing-like-it",
+                 KD_BINARY_DIR, path);
         const command_result run = run_command(command);
         if (run.status != 1 || !strstr(run.text, "no row was measured"))
             fail_msg("%s: status %d\n%s", entry->d_name, run.status, run.text);
