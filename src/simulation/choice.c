@@ -32,6 +32,7 @@
 static const double NEAR_BORDER = 3.5; // h rho from which stability, not accuracy, is taken to limit a step of dop853
 static const double IMPOSSIBLE = 12;   // h rho that no step of dop853 stands: rho is wrong there (f_x far from normal)
 static const double FASTER = 2.5;      // times what accuracy allows: the fastest motion is not in the solution
+static const double WORTH = 0.2;       // R below which implicit steps are tried earlier
 static const double PAID = 0.9; // of R times the explicit steps: a mean implicit step below was not worth the change
 static const double CHEAP = 3;  // h rho / R of an implicit step below which explicit ones cost less
 static const double HOPELESS = 2e4;     // [1/s] rho beyond which explicit steps are not even tried at the start
@@ -289,7 +290,8 @@ kd_status kd_choice_create(kd_eom_data *point, const kd_inputs *inputs, const kd
     self->explicit_method = (kd_method_pair){KD_ODE, KD_DOP853};
     self->implicit_method = implicit_of(point, &self->inputs, x, opt, why_not != NULL, &self->cost);
     self->radius = self->left_radius = NAN;
-    self->border = border_of(opt);
+    // where implicit steps are much cheaper, a try costs little and may pay long before stability limits explicit ones
+    self->border = border_of(opt) * fmin(1, self->cost / WORTH);
     self->needed = HITS;
     kd_status status = why_not ? KD_OK : create_flow(self, point, x, opt);
     // a form that cannot be made is no candidate; without memory nothing is
@@ -380,7 +382,8 @@ static bool is_too_stiff(kd_choice *self, const kd_state *x, double h, bool advi
     self->pace += self->pace > 0 ? (h - self->pace) / LATELY : h;
     if (self->since >= REFRESHED) refresh(self, x);
     const double reach = h * self->radius;
-    if (reach < IMPOSSIBLE) self->hits += reach > NEAR_BORDER ? NEAR : reach > self->border ? 1 : -NEAR;
+    const int    doubtful = self->cost < WORTH ? NEAR : 1; // steps between both borders
+    if (reach < IMPOSSIBLE) self->hits += reach > NEAR_BORDER ? NEAR : reach > self->border ? doubtful : -NEAR;
     if (self->hits < 0) self->hits = 0;
     if (!advised && self->hits < self->needed) return false;
     // rho may have fallen meanwhile

@@ -123,7 +123,8 @@ static void run(fixture *f, const char *text, const kd_simulation_options *given
     if (status < 0) fail_msg("%s", f->message);
     status = kd_simulation_run(f->simulation, t_end);
     // who names dop853 is told that it is stiff
-    if (status < 0 || (status > 0 && o.integrator != KD_DOP853)) fail_msg("%d: %s", status, kd_simulation_message(f->simulation));
+    if (status < 0 || (status > 0 && o.integrator != KD_DOP853))
+        fail_msg("%d: %s", status, kd_simulation_message(f->simulation));
 }
 
 static void must_be(const fixture *f, kd_formulation formulation, kd_integrator_kind integrator)
