@@ -33,8 +33,9 @@ static const double NEAR_BORDER = 3.5; // h rho from which stability, not accura
 static const double IMPOSSIBLE = 12;   // h rho that no step of dop853 stands: rho is wrong there (f_x far from normal)
 static const double FASTER = 2.5;      // times what accuracy allows: the fastest motion is not in the solution
 static const double WORTH = 0.2;       // R below which implicit steps are tried earlier
-static const double PAID = 0.9; // of R times the explicit steps: a mean implicit step below was not worth the change
-static const double CHEAP = 3;  // h rho / R of an implicit step below which explicit ones cost less
+static const double PAID = 0.9;    // of R times the explicit steps: a mean implicit step below was not worth the change
+static const double GROWING = 1.3; // last step over the mean: it has not found its length
+static const double CHEAP = 3;     // h rho / R of an implicit step below which explicit ones cost less
 static const double HOPELESS = 2e4;     // [1/s] rho beyond which explicit steps are not even tried at the start
 static const double SPARSE_COST = 0.35; // R of bdf on ggl with a sparse matrix,
 static const double FULL_SIZE = 165;    // entries in a column of M that add 1 to it
@@ -412,7 +413,9 @@ static bool is_too_smooth(kd_choice *self, const kd_state *x, double h)
     self->longest = self->passed = 0;
     refresh(self, x);
     self->pause = self->pause < PAUSE_MOST ? 2 * self->pause : PAUSE_MOST;
-    if (is_dearer(self, mean)) return true;
+    // a few steps of a one-step method have not found their length: the longest counts; steps that still grow say nothing yet
+    const bool few = kd_integrator_about(self->implicit_method.integrator, NULL)->one_step;
+    if (h < GROWING * mean && is_dearer(self, few ? longest : mean)) return true;
     // where accuracy shortens explicit steps, those of the implicit method may be shorter, too
     return longest * self->radius < CHEAP * self->cost * self->border / NEAR_BORDER;
 }
