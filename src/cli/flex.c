@@ -9,11 +9,12 @@
 #include "core/text.h"
 #include "flexible/flex_file.h"
 #include "flexible/sid.h"
+#include "flexible/stress.h"
 #include "modelfile/part.h"
 
 typedef struct task {
     const char      *operand;
-    const char      *output, *sid;
+    const char      *output, *sid, *shapes;
     bool             json, quiet;
     kd_flexible_body body;
     kd_part_report   report;
@@ -25,6 +26,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
     kd_cli_option options[] = {
         {"--output", "FILE", "write the body there (-o PART.flex, HDF5)", KD_CLI_TEXT, &t->output},
         {"--sid", "FILE", "write it as a SID file (.SID_FEM), too", KD_CLI_TEXT, &t->sid},
+        {"--shapes", "FILE", "write its modes as steps of CalculiX (.inp), for the stress of each", KD_CLI_TEXT,
+         &t->shapes},
         {"--json", NULL, "facts as JSON on standard output", KD_CLI_FLAG, &t->json},
         {"--quiet", NULL, "print nothing but errors", KD_CLI_FLAG, &t->quiet},
     };
@@ -62,6 +65,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
 static kd_status read_body(task *t)
 {
     const bool yaml = kd_text_has_ending(t->operand, ".yaml") || kd_text_has_ending(t->operand, ".yml");
+    // a deck of shapes is the way to stress, which cannot be there yet
+    if (yaml && t->shapes) return kd_part_read_plain(t->operand, &t->body, &t->report, t->message, sizeof t->message);
     if (yaml) return kd_part_read(t->operand, 1, 1, &t->body, &t->report, t->message, sizeof t->message);
     if (kd_text_has_ending(t->operand, ".flex"))
         return kd_flex_read(t->operand, &t->body, t->message, sizeof t->message);
@@ -80,6 +85,26 @@ static bool write_sid(task *t)
     good = good && rename(part, t->sid) == 0;
     if (!good && file) unlink(part);
     if (!good) snprintf(t->message, sizeof t->message, "'%s' could not be written", t->sid);
+    return good;
+}
+
+static bool write_shapes(task *t)
+{
+    char              part[4096], title[4096];
+    kd_part_structure fe;
+    if (!kd_text_has_ending(t->operand, ".yaml") && !kd_text_has_ending(t->operand, ".yml")) {
+        snprintf(t->message, sizeof t->message, "--shapes needs the part file (.yaml) with its finite elements");
+        return false;
+    }
+    if (kd_part_read_structure(t->operand, &fe, t->message, sizeof t->message) < 0) return false;
+    FILE *file = snprintf(part, sizeof part, "%s.part", t->shapes) < (int)sizeof part ? fopen(part, "wb") : NULL;
+    kd_text(title, sizeof title, "kardan: %d modes of %s", t->body.nq, t->operand);
+    bool good = file && kd_stress_write_shapes(&fe.structure, &t->body, title, file) == KD_OK;
+    if (file) good = fclose(file) == 0 && good;
+    good = good && rename(part, t->shapes) == 0;
+    if (!good && file) unlink(part);
+    if (!good) snprintf(t->message, sizeof t->message, "'%s' could not be written", t->shapes);
+    kd_part_structure_release(&fe);
     return good;
 }
 
@@ -133,6 +158,7 @@ static void tell_json(const task *t, const double *hertz, int n)
     kd_json_number(&json, "band_hz", b->band / (2 * KD_PI));
     kd_json_number(&json, "expected_error", b->expected);
     kd_json_number(&json, "expected_transfer_error", b->transfer);
+    kd_json_count(&json, "stress_places", b->nplaces);
     kd_json_close(&json);
     fputs("\n", stdout);
 }
@@ -159,9 +185,15 @@ static void tell_words(const task *t, const double *hertz, int n)
                b->band / (2 * KD_PI), b->expected);
     if (b->band > 0 && b->transfer > 0)
         printf("            of transfer functions between the interfaces there: at most %.1e expected\n", b->transfer);
+    if (b->nplaces > 0) {
+        printf("stress      at %d places", b->nplaces);
+        for (int i = 0; i < b->nspots && i < 10; i++) printf("%s %s", i > 0 ? "," : ", named:", b->spot[i].name);
+        puts(b->nspots > 10 ? " ..." : "");
+    }
     if (r->warning[0]) printf("warning: %s\n", r->warning);
     if (t->output) printf("written     %s\n", t->output);
     if (t->sid) printf("written     %s\n", t->sid);
+    if (t->shapes) printf("written     %s\n", t->shapes);
 }
 
 static int reduce(task *t)
@@ -171,6 +203,7 @@ static int reduce(task *t)
     if (read_body(t) < 0) return KD_EXIT_FAILED;
     if (t->output && kd_flex_write(&t->body, t->output, t->message, sizeof t->message) < 0) return KD_EXIT_FAILED;
     if (t->sid && !write_sid(t)) return KD_EXIT_FAILED;
+    if (t->shapes && !write_shapes(t)) return KD_EXIT_FAILED;
     double *all = kd_alloc((size_t)t->body.nq * sizeof *all);
     if (all && kd_flexible_body_frequencies(&t->body, all) == KD_OK)
         for (; n < t->body.nq && n < KD_PART_FREQUENCIES; n++) omega[n] = all[n] / (2 * KD_PI);

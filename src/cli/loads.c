@@ -10,6 +10,7 @@
 #include "core/read_number.h"
 #include "core/text.h"
 #include "flexible/load_case.h"
+#include "flexible/stress.h"
 #include "model/model.h"
 #include "model/part.h"
 #include "modelfile/part.h"
@@ -36,7 +37,8 @@ typedef struct task {
     int                ncolumns;
     double            *row;
     kd_part_structure  part;
-    double            *f; // (rows of the structure)
+    double            *f;     // (rows of the structure)
+    kd_hot_spots       spots; // of a body with stress
     char               message[4000];
 } task;
 
@@ -58,7 +60,8 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
              .usage = "kardan loads MODEL --body NAME [--at T...] [OPTION...]",
              .about =
                  "Simulate a model and write what one of its flexible bodies carries: motion of its frame, amplitudes of "
-                      "its\nmodes, forces and moments at its interfaces, as a table (.csv); and load cases for CalculiX (.inp) "
+                      "its\nmodes, forces and moments at its interfaces, as a table (.csv); its largest stress, where its part "
+                      "has any; and load cases for CalculiX (.inp) "
                       "at "
                       "chosen times.",
              .details =
@@ -214,6 +217,48 @@ static bool write_row(task *t)
     return kd_csv_row(t->csv, t->row) >= 0 || complain("the table cannot be written");
 }
 
+// ---- stress ---------------------------------------------------------------------------------------------------------
+
+// Every place with its largest von Mises stress, as a table
+static bool write_stress(task *t)
+{
+    static const char *const names[] = {"place", "x", "y", "z", "mises", "signed", "t"}, *const units[] = {
+                                                                                             "",   "m",  "m", "m",
+                                                                                             "Pa", "Pa", "s"};
+    enum { COLUMNS = sizeof names / sizeof *names };
+    const kd_body          *b = &t->subject.model->body[t->body];
+    const kd_flexible_body *f = b->def.read;
+    char                    path[PATH_SIZE], words[NAME_SIZE];
+    kd_csv                 *csv;
+    int                     hottest;
+    if (f->nplaces == 0) return true;
+    kd_text(path, sizeof path, "%s/%s-%s-stress.csv", t->folder, t->subject.name, b->name);
+    if (kd_csv_create(path, COLUMNS, &csv, t->message, sizeof t->message) < 0) return complain(t->message);
+    kd_csv_comment(csv, "largest von Mises stress of the flexible body", b->name);
+    kd_csv_comment(csv, "model", t->request.word);
+    for (int i = 0; i < f->nspots; i++) {
+        kd_text(words, sizeof words, "place %d", f->spot[i].place + 1);
+        kd_csv_comment(csv, words, f->spot[i].name);
+    }
+    kd_csv_comment_row(csv, "units", units);
+    kd_csv_header(csv, names);
+    for (int i = 0; i < f->nplaces; i++) {
+        const double *x = f->place + 3 * (size_t)i;
+        const double  row[COLUMNS] = {i + 1,        x[0], x[1], x[2], t->spots.mises[i], t->spots.signed_mises[i],
+                                      t->spots.t[i]};
+        if (kd_csv_row(csv, row) < 0) {
+            kd_csv_abandon(csv);
+            return complain("the table cannot be written");
+        }
+    }
+    if (kd_csv_close(csv, t->message, sizeof t->message) < 0) return complain(t->message);
+    if (t->quiet || kd_hot_spots_rank(&t->spots, 1, &hottest) < 1) return true;
+    kd_stress_place_words(f, hottest, words, sizeof words);
+    printf("stress      %s: largest %.4g MPa, %s, t = %.6g s\n", path, 1e-6 * t->spots.mises[hottest], words,
+           t->spots.t[hottest]);
+    return true;
+}
+
 // ---- load cases -----------------------------------------------------------------------------------------------------
 
 // The interface that stands still in the body's frame; the first one with other references
@@ -257,6 +302,7 @@ static bool write_case(task *t, double time)
 static bool look(task *t)
 {
     const kd_status status = kd_carried_now(t->simulation, t->subject.system, t->body, &t->loads);
+    if (status >= 0 && t->spots.body) kd_hot_spots_see(&t->spots, kd_simulation_state(t->simulation)->t, t->loads.q);
     return status >= 0 || complain(kd_status_sentence(status));
 }
 
@@ -288,6 +334,8 @@ static bool open_run(task *t)
     const kd_body        *b = &s->model->body[t->body];
     if (t->rest && kd_cli_rest(s, false, true, &result, t->message, sizeof t->message) < 0) return complain(t->message);
     if (!kd_carried_loads_cut(b->nmodes, b->def.read->nframes, &t->arena, &t->loads)) return complain("out of memory");
+    if (b->def.read->nplaces > 0 && !kd_hot_spots_cut(b->def.read, b->nmodes, &t->arena, &t->spots))
+        return complain("out of memory");
     if (!kd_method_read(&method)) return false;
     kd_method_decide(&method, s);
     const kd_simulation_options options = kd_method_for_run(&method);
@@ -302,7 +350,7 @@ static bool work(task *t)
     if (!t->folder) t->folder = "results";
     if (kd_cli_make_folder(t->folder, t->message, sizeof t->message) < 0) return complain(t->message);
     if (!open_part(t) || !open_run(t) || !open_table(t)) return false;
-    if (!go_through(t)) return false;
+    if (!go_through(t) || !write_stress(t)) return false;
     kd_csv *csv = t->csv;
     t->csv = NULL;
     return kd_csv_close(csv, t->message, sizeof t->message) >= 0 || complain(t->message);

@@ -421,6 +421,7 @@ kd_result kd_simulate_result(kd_simulate_task *t, kd_result_setting *settings)
         .plots = t->channels.plot,
         .nplots = t->channels.nplots,
         .drawing = t->drawing,
+        .stress = t->hot_spots.n > 0 ? &t->hot_spots.facts : NULL,
         .plain = t->plain,
         .beside = t->beside,
         .explanation = t->explain ? &t->explanation : NULL,
@@ -609,6 +610,7 @@ static void release(kd_simulate_task *t)
     kd_simulate_hang_up(t);
     kd_recorder_destroy(t->recorder);
     kd_drawing_destroy(t->drawing);
+    kd_cli_hot_spots_release(&t->hot_spots);
     for (int i = 0; i < 2; i++) kd_explainer_destroy(t->explainer[i]);
     kd_beside_destroy(t->beside);
     kd_instants_destroy(t->instants);
@@ -669,6 +671,8 @@ static int simulate(kd_simulate_task *t)
     // files, also of a run that failed; then words or JSON
     bool has_result = kd_recording_length(t->recording) > 0;
     if (has_result) draw(t);
+    if (has_result && kd_cli_hot_spots_find(t->subject.model, t->recording, &t->hot_spots) < 0 && t->status >= 0)
+        t->status = KD_ERR_MEMORY;
     bool written = has_result && kd_simulate_write_results(t);
     kd_simulate_write_postmortem(t);
     written = kd_simulate_write_last_state(t) && written;

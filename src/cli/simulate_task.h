@@ -5,6 +5,7 @@
 #include "cli/channels.h"
 #include "cli/cross.h"
 #include "cli/events.h"
+#include "cli/hot_spots.h"
 #include "cli/jacobian.h"
 #include "cli/method.h"
 #include "cli/replay.h"
@@ -75,20 +76,21 @@ typedef struct kd_simulate_task {
     long                     steps;
     kd_plot_channels         channels; // of the report
     // what came out
-    kd_status      status; // of all, files included
-    kd_certificate certificate;
-    double         reference_error;
-    kd_explanation explanation;
-    char           advice[400];                       // a cheaper method; "": none is known
-    char           command[KD_SIMULATE_COMMAND_SIZE]; // that replays the last second of a run that failed; "": none
-    bool           has_postmortem;
-    char           message[KD_SIMULATE_MESSAGE_SIZE], broken[KD_SIMULATE_MESSAGE_SIZE];
-    kd_clean       verdict;
-    const char   **warnings; // of the model
-    int            nwarnings;
-    char           method_value[9][40], options[2000];
-    char           number[5][40], set_name[KD_CLI_LONGEST_LIST][100];
-    char           csv[KD_SIMULATE_PATH_SIZE], hdf5[KD_SIMULATE_PATH_SIZE], mat[KD_SIMULATE_PATH_SIZE],
+    kd_status        status; // of all, files included
+    kd_certificate   certificate;
+    kd_cli_hot_spots hot_spots; // of flexible bodies with stress
+    double           reference_error;
+    kd_explanation   explanation;
+    char             advice[400];                       // a cheaper method; "": none is known
+    char             command[KD_SIMULATE_COMMAND_SIZE]; // that replays the last second of a run that failed; "": none
+    bool             has_postmortem;
+    char             message[KD_SIMULATE_MESSAGE_SIZE], broken[KD_SIMULATE_MESSAGE_SIZE];
+    kd_clean         verdict;
+    const char     **warnings; // of the model
+    int              nwarnings;
+    char             method_value[9][40], options[2000];
+    char             number[5][40], set_name[KD_CLI_LONGEST_LIST][100];
+    char             csv[KD_SIMULATE_PATH_SIZE], hdf5[KD_SIMULATE_PATH_SIZE], mat[KD_SIMULATE_PATH_SIZE],
         html[KD_SIMULATE_PATH_SIZE], svg[KD_SIMULATE_PATH_SIZE], picture[KD_SIMULATE_PATH_SIZE];
     char postmortem[KD_SIMULATE_PATH_SIZE], states[KD_SIMULATE_PATH_SIZE], crossed[KD_SIMULATE_PATH_SIZE],
         partial[KD_SIMULATE_PATH_SIZE];

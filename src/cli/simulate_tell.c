@@ -30,6 +30,7 @@ void kd_simulate_tell_words(const kd_simulate_task *t, bool written)
     for (int i = 0; i < t->nwarnings; i++) printf("  warning: %s\n", t->warnings[i]);
     if (t->status >= 0 && t->message[0]) printf("  note: %s\n", t->message);
     kd_cli_events_print(&t->events);
+    kd_cli_hot_spots_print(&t->hot_spots);
     kd_certificate_describe(&t->certificate, text, sizeof text);
     kd_cli_print_lines(text);
     if (!isnan(t->reference_error))
@@ -155,6 +156,7 @@ void kd_simulate_tell_json(const kd_simulate_task *t, bool written)
     kd_json_number(&json, "t", t->subject.x->t);
     tell_statistics(t, &json);
     kd_cli_events_tell(&t->events, &json);
+    kd_cli_hot_spots_tell(&t->hot_spots, &json);
     kd_certificate_json(&t->certificate, text, sizeof text);
     kd_json_raw(&json, "certificate", text);
     kd_json_number(&json, "reference_error", t->reference_error);

@@ -10,6 +10,7 @@
 #include "drawing/picture.h"
 #include "drawing/scene.h"
 #include "drawing/thin.h"
+#include "model/part.h"
 #include "results/file.h"
 
 enum {
@@ -36,6 +37,101 @@ struct kd_drawing {
     kd_arena      arena;
 };
 
+// ---- flexible bodies ------------------------------------------------------------------------------------------------
+
+// Amplitudes of all flexible bodies, as the state of the probe has them: channels body.NAME.qK
+typedef struct mode_reader {
+    int             n;
+    int            *place; // (n) in the positions; place[0] < 0: not looked for yet
+    double         *q;     // (n)
+    const kd_model *model;
+} mode_reader;
+
+// Parts of which nodes alone are known (SID files) are drawn as other bodies
+static bool is_drawn(const kd_body *body)
+{
+    return body->nmodes > 0 && body->def.read->ntriangles + body->def.read->nlines > 0;
+}
+
+// false: a probe without these channels
+static bool find_places(mode_reader *a, const kd_probe *probe)
+{
+    int first, count, n = 0;
+    kd_probe_group(probe, KD_GROUP_P, &first, &count);
+    for (int i = 0; i < a->model->nbodies; i++)
+        for (int k = 0; is_drawn(&a->model->body[i]) && k < a->model->body[i].nmodes; k++) {
+            char name[300];
+            kd_text(name, sizeof name, "body.%s.q%d", a->model->body[i].name, k + 1);
+            const int channel = kd_probe_find(probe, name);
+            if (channel < first || channel >= first + count) return false;
+            a->place[n++] = channel - first;
+        }
+    return true;
+}
+
+static const double *read_amplitudes(void *context, kd_probe *probe)
+{
+    mode_reader *a = context;
+    if (a->place[0] < 0 && !find_places(a, probe)) return NULL;
+    const double *p = kd_probe_values(probe, KD_GROUP_P);
+    for (int i = 0; p && i < a->n; i++) a->q[i] = p[a->place[i]];
+    return p ? a->q : NULL;
+}
+
+// The nodes of the surface alone: those inside and in the middle of edges are not seen
+static kd_status take_skin(const kd_flexible_body *f, kd_arena *arena, kd_deformed *d)
+{
+    const int corners = 3 * f->ntriangles, ends = 2 * f->nlines;
+    int      *number = kd_cut_int(arena, f->nnodes), *corner = kd_cut_int(arena, corners + ends), n = 0;
+    if (arena->failed) return KD_ERR_MEMORY;
+    for (int i = 0; i < corners; i++) number[f->triangle[i]] = 1;
+    for (int i = 0; i < ends; i++) number[f->line[i]] = 1;
+    for (int i = 0; i < f->nnodes; i++) number[i] = number[i] > 0 ? n++ : -1;
+    double *node = kd_cut_matrix(arena, 3, n), *shape = kd_cut_matrix(arena, 3 * n, d->nshapes);
+    if (arena->failed) return KD_ERR_MEMORY;
+    for (int i = 0; i < f->nnodes; i++) {
+        const size_t from = 3 * (size_t)i, to = 3 * (size_t)number[i];
+        if (number[i] < 0) continue;
+        memcpy(node + to, f->node + from, 3 * sizeof *node);
+        for (size_t k = 0; k < (size_t)d->nshapes; k++)
+            memcpy(shape + 3 * k * (size_t)n + to, f->shape + 3 * k * (size_t)f->nnodes + from, 3 * sizeof *shape);
+    }
+    for (int i = 0; i < corners; i++) corner[i] = number[f->triangle[i]];
+    for (int i = 0; i < ends; i++) corner[corners + i] = number[f->line[i]];
+    d->nnodes = n;
+    d->ntriangles = f->ntriangles;
+    d->nlines = f->nlines;
+    d->node = node;
+    d->shape = shape;
+    d->triangle = corner;
+    d->line = corner + corners;
+    return KD_OK;
+}
+
+// Nodes and modes of the parts
+static kd_status add_flexible(kd_drawing *d)
+{
+    const kd_model *m = d->film.model;
+    int             n = 0, modes = 0;
+    for (int i = 0; i < m->nbodies; i++)
+        if (is_drawn(&m->body[i])) n++, modes += m->body[i].nmodes;
+    if (n == 0 || d->capacity == 0) return KD_OK;
+    kd_deformed *surface = kd_arena_cut(&d->arena, (size_t)n, sizeof *surface);
+    mode_reader *a = kd_arena_cut(&d->arena, 1, sizeof *a);
+    int         *place = kd_cut_int(&d->arena, modes);
+    double      *q = kd_cut_double(&d->arena, modes);
+    if (d->arena.failed) return KD_ERR_MEMORY;
+    *a = (mode_reader){modes, place, q, m};
+    place[0] = -1;
+    n = 0;
+    for (int i = 0; i < m->nbodies; i++) {
+        if (!is_drawn(&m->body[i])) continue;
+        surface[n] = (kd_deformed){.body = i, .nshapes = m->body[i].nmodes};
+        if (take_skin(m->body[i].def.read, &d->arena, &surface[n++]) < 0) return KD_ERR_MEMORY;
+    }
+    return kd_drawing_deform(d, surface, n, read_amplitudes, a);
+}
+
 // ---- frames ---------------------------------------------------------------------------------------------------------
 kd_status kd_drawing_create(const kd_system *system, int noutputs, kd_drawing **drawing)
 {
@@ -54,7 +150,7 @@ kd_status kd_drawing_create(const kd_system *system, int noutputs, kd_drawing **
     d->t = kd_cut_double(&d->arena, d->capacity);
     d->pose = kd_cut_double(&d->arena, d->capacity * 7 * n);
     d->keep = kd_cut_int(&d->arena, d->capacity);
-    kd_status status = d->arena.failed ? KD_ERR_MEMORY : KD_OK;
+    kd_status status = d->arena.failed ? KD_ERR_MEMORY : add_flexible(d);
     d->film.t = d->t;
     d->film.pose = d->pose;
     if (status == KD_OK)
@@ -435,9 +531,15 @@ kd_status kd_drawing_write(const kd_drawing *d, const char *title, FILE *file)
     fputs("</div>\n<script>\n", file);
     fwrite(kd_drawing_script, 1, kd_drawing_script_size, file);
     fputs("kardanDrawing(document.currentScript.parentNode,", file);
-    if (status == KD_OK) status = put_data(file, &scene);
-    fputs(");\n</script>\n</section>\n", file);
     kd_scene_release(&scene);
+    // the script knows no surfaces that deform: bodies move as they are without deformation
+    few.ndeformed = 0;
+    if (status == KD_OK) status = kd_scene_build(&few, &scene);
+    if (status == KD_OK) {
+        status = put_data(file, &scene);
+        kd_scene_release(&scene);
+    }
+    fputs(");\n</script>\n</section>\n", file);
     kd_arena_release(&arena);
     return status;
 }

@@ -207,9 +207,18 @@ static kd_status add_mass(const kd_beam_mass *m, kd_fe_structure *s, sums *mass,
 
 kd_beam_section kd_beam_section_between(const kd_beam_section *a, const kd_beam_section *b, double t)
 {
-    const double s = 1 - t;
-    return (kd_beam_section){s * a->area + t * b->area,       s * a->Iy + t * b->Iy, s * a->Iz + t * b->Iz,
-                             s * a->torsion + t * b->torsion, s * a->ky + t * b->ky, s * a->kz + t * b->kz};
+    const double    s = 1 - t;
+    kd_beam_section c = {.area = s * a->area + t * b->area,
+                         .Iy = s * a->Iy + t * b->Iy,
+                         .Iz = s * a->Iz + t * b->Iz,
+                         .torsion = s * a->torsion + t * b->torsion,
+                         .ky = s * a->ky + t * b->ky,
+                         .kz = s * a->kz + t * b->kz};
+    if (a->kind != b->kind) return c;
+    c.kind = a->kind;
+    for (int i = 0; i < 2; i++) c.rim[i] = s * a->rim[i] + t * b->rim[i];
+    c.twist = s * a->twist + t * b->twist;
+    return c;
 }
 
 static bool section_is_good(const kd_beam_section *s)
@@ -293,20 +302,45 @@ static kd_status make_nodes(kd_fe_structure *s, const char *const *names, const 
     return KD_OK;
 }
 
+// Element i of a row, without its nodes
+static element element_of(const kd_beam_row *row, int i, const kd_mat3 *R, double L)
+{
+    element e = {.R = *R, .L = L, .E = row->E, .G = row->G, .density = row->density};
+    e.section = kd_beam_section_between(&row->begin, &row->end, (i + 0.5) / row->n);
+    e.phi_y = e.section.ky > 0 ? 12 * e.E * e.section.Iz / (e.section.ky * e.G * e.section.area * L * L) : 0;
+    e.phi_z = e.section.kz > 0 ? 12 * e.E * e.section.Iy / (e.section.kz * e.G * e.section.area * L * L) : 0;
+    return e;
+}
+
+void kd_beam_end_forces(const kd_fe_structure *s, const kd_beam_row *row, int i, const double *U, double f[12])
+{
+    const kd_beam_element *own = &s->element[row->first + i];
+    const element          e = element_of(row, i, &own->axes, own->length);
+    double                 K[12][12], u[12];
+    element_stiffness(&e, K);
+    // three shifts and three turns of each end, turned into the axes of the section
+    for (int block = 0; block < 4; block++) {
+        const kd_vec3 global = kd_vec_of(U + 6 * (size_t)own->node[block / 2] + 3 * (size_t)(block % 2));
+        kd_vec_to(kd_mat_tvec(&own->axes, global), u + 3 * block);
+    }
+    for (int k = 0; k < 12; k++) {
+        f[k] = 0;
+        for (int l = 0; l < 12; l++) f[k] += K[k][l] * u[l];
+    }
+}
+
 // One beam as a row of elements; *next: the next node that is free
 static void add_beam(const kd_beam *b, const kd_vec3 *points, kd_fe_structure *s, int *next, sums *K, sums *mass,
                      sums *lift)
 {
-    element e = {.E = b->E, .G = b->G, .density = b->density};
-    double  length;
-    (void)beam_axes(b, points, &e.R, &length);
-    e.L = length / b->elements;
+    const kd_beam_row row = {s->nelements, b->elements, b->E, b->G, b->density, b->begin, b->end};
+    kd_mat3           R;
+    double            length;
+    (void)beam_axes(b, points, &R, &length);
+    s->row[s->nrows++] = row;
     for (int i = 0; i < b->elements; i++) {
-        const double t = (i + 0.5) / b->elements;
-        const bool   last = i + 1 == b->elements;
-        e.section = kd_beam_section_between(&b->begin, &b->end, t);
-        e.phi_y = e.section.ky > 0 ? 12 * e.E * e.section.Iz / (e.section.ky * e.G * e.section.area * e.L * e.L) : 0;
-        e.phi_z = e.section.kz > 0 ? 12 * e.E * e.section.Iy / (e.section.kz * e.G * e.section.area * e.L * e.L) : 0;
+        const bool last = i + 1 == b->elements;
+        element    e = element_of(&row, i, &R, length / b->elements);
         e.node[0] = i == 0 ? b->from : *next - 1;
         e.node[1] = last ? b->to : (*next)++;
         e.at[0] = kd_vec_axpy(points[b->from], i * e.L, e.R.x);
@@ -349,6 +383,7 @@ kd_status kd_beams_make(const char *const *names, const kd_vec3 *points, int npo
     const int stations = status == KD_OK ? PER_ELEMENT * elements + PER_MASS * nmasses : 0;
     if (status == KD_OK) {
         s->element = kd_arena_cut(&s->arena, (size_t)elements, sizeof *s->element);
+        s->row = kd_arena_cut(&s->arena, (size_t)nbeams, sizeof *s->row);
         s->station = kd_arena_cut(&s->arena, (size_t)stations, sizeof *s->station);
         const bool room = cut_sums(&K, 144 * elements, &scratch) && cut_sums(&mass, stations, &scratch) &&
                           cut_sums(&lift, 36 * stations, &scratch);

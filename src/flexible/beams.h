@@ -4,11 +4,21 @@
 
 #include "flexible/structure.h"
 
+// What is known of the rim of a section, for stress
+typedef enum kd_beam_rim {
+    KD_RIM_UNKNOWN,
+    KD_RIM_ROUND, // rim: outer and inner radius
+    KD_RIM_BOX,   // rim: edges along y and z, full
+    KD_RIM_OUTER  // rim: farthest y and z; twist: modulus against it
+} kd_beam_rim;
+
 // A section: y and z are its principal axes
 typedef struct kd_beam_section {
-    double area, Iy, Iz; // int z^2, int y^2
-    double torsion;      // G torsion is the stiffness against twist
-    double ky, kz;       // shear areas over the area in y and z; 0: stiff in shear (Euler and Bernoulli)
+    double      area, Iy, Iz; // int z^2, int y^2
+    double      torsion;      // G torsion is the stiffness against twist
+    double      ky, kz;       // shear areas over the area in y and z; 0: stiff in shear (Euler and Bernoulli)
+    kd_beam_rim kind;
+    double      rim[2], twist;
 } kd_beam_section;
 
 kd_beam_section kd_beam_section_between(const kd_beam_section *a, const kd_beam_section *b,
@@ -33,6 +43,16 @@ typedef struct kd_beam_mass {
 kd_status kd_beams_make(const char *const *names, const kd_vec3 *points, int npoints, const kd_beam *beams, int nbeams,
                         const kd_beam_mass *masses, int nmasses, kd_fe_structure *s, char *message,
                         size_t size) KD_NODISCARD;
+
+// A beam as a row of elements, in the order of kd_fe_structure.element
+typedef struct kd_beam_row {
+    int             first, n; // elements
+    double          E, G, density;
+    kd_beam_section begin, end;
+} kd_beam_row;
+
+// Forces and moments on the ends of element i of a row by displacements U (n) of the structure, in the axes of the section: f (12)
+void kd_beam_end_forces(const kd_fe_structure *s, const kd_beam_row *row, int i, const double *U, double f[12]);
 
 // A structure before it is made
 typedef struct kd_beam_list {

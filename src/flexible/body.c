@@ -11,6 +11,7 @@
 #include "core/pi.h"
 #include "core/text.h"
 #include "flexible/reduction_parts.h"
+#include "flexible/stress.h"
 #include "math/dense.h"
 
 static const double ROUNDING = 1e-7; // of the highest frequency
@@ -277,6 +278,19 @@ static void keep_places(const kd_reduction *r, const double *Z, const double *U,
             }
 }
 
+// Surface and lines between the nodes
+static bool keep_skin(const kd_fe_structure *s, kd_flexible_body *b)
+{
+    b->ntriangles = s->ntriangles;
+    b->nlines = s->nelements;
+    b->triangle = kd_arena_cut(&b->arena, 3 * (size_t)s->ntriangles, sizeof *b->triangle);
+    b->line = kd_arena_cut(&b->arena, 2 * (size_t)s->nelements, sizeof *b->line);
+    if (b->arena.failed) return false;
+    if (s->ntriangles > 0) memcpy(b->triangle, s->triangle, 3 * (size_t)s->ntriangles * sizeof *b->triangle);
+    for (int i = 0; i < s->nelements; i++) memcpy(b->line + 2 * (size_t)i, s->element[i].node, 2 * sizeof *b->line);
+    return true;
+}
+
 // What the modes behind the nq-th would add to the deflection by loads at the frames: sum z z'/omega^2, z = V_b q
 static bool keep_residual(const kd_reduction *r, const double *q, const double *omega, int there, kd_flexible_body *b)
 {
@@ -345,9 +359,10 @@ kd_status kd_flexible_body_make(const kd_reduction *r, const kd_reference *refer
         b->De[(size_t)k * (size_t)(b->nq + 1)] = 2 * damping * omega[k];
     }
     keep_places(r, Z, U, b);
-    if (!keep_residual(r, q, omega, there, b)) status = KD_ERR_MEMORY;
+    if (!keep_skin(s, b) || !keep_residual(r, q, omega, there, b)) status = KD_ERR_MEMORY;
     if (status == KD_OK && s->nelements > 0) status = kd_flexible_body_stiffen(r, reference, Z, b);
     if (status == KD_OK && s->npreloads > 0) status = kd_flexible_body_preload(r, U, b, message, size);
+    if (status == KD_OK && s->stress) status = kd_flexible_body_stress(s, U, b, message, size);
     if (status < 0) goto done;
     // of two modes of one frequency any two combinations are modes: one alone stands for a direction that nobody chose
     if (nq < there && omega[nq] <= omega[nq - 1] * (1 + TWINS))

@@ -18,6 +18,12 @@ typedef struct kd_flexible_frame {
     double     *Phi, *Psi; // (3 x nq)
 } kd_flexible_frame;
 
+// A place of stress with a name
+typedef struct kd_stress_spot {
+    const char *name;
+    int         place;
+} kd_stress_spot;
+
 typedef struct kd_flexible_body {
     int     nq;
     double  mass;
@@ -42,6 +48,13 @@ typedef struct kd_flexible_body {
     int     nnodes;
     double *node;  // (3 x nnodes)
     double *shape; // (3 nnodes x nq)
+    int     ntriangles, nlines;
+    int    *triangle, *line; // (3 ntriangles), (2 nlines) nodes: surface of solids, beams
+    // stress by the modes, xx yy zz xy yz zx in the axes of the body, where it is known (stress.h)
+    int             nplaces, nspots;
+    double         *place;  // (3 x nplaces)
+    double         *stress; // (6 nplaces x nq)
+    kd_stress_spot *spot;   // (nspots)
     // what is known of its error
     double   band, expected; // rad/s and relative error of frequencies up to there; 0: not known
     double   transfer;       // and of transfer functions between the frames

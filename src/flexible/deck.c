@@ -1,4 +1,4 @@
-// deck.c: nodes and node sets of input decks (CalculiX, Abaqus), and of plain tables.
+// deck.c: nodes, node sets and faces of elements of input decks (CalculiX, Abaqus), and of plain tables.
 //
 //     *NODE, NSET=ALL            *NSET, NSET=LEFT            *NSET, NSET=ROW, GENERATE      *INCLUDE, INPUT=mesh.inp
 //     1, 0.0, 0.1, 0.2           1, 2, 7, ALL                1, 9, 2
@@ -17,7 +17,7 @@
 #include "core/text.h"
 #include "flexible/fe_files.h"
 
-enum { LONGEST_LINE = 2000, DEPTH = 8, LONGEST_PATH = 4096, MOST_BYTES = 2000000000 };
+enum { LONGEST_LINE = 2000, MOST_CORNERS = 20, DEPTH = 8, LONGEST_PATH = 4096, MOST_BYTES = 2000000000 };
 static const double LARGEST = 1e12; // coordinate of a node
 
 // ---- lists that grow ------------------------------------------------------------------------------------------------
@@ -28,6 +28,7 @@ void kd_fe_nodes_release(kd_fe_nodes *nodes)
     kd_free(nodes->set);
     kd_free(nodes->id);
     kd_free(nodes->at);
+    kd_free(nodes->face);
     *nodes = (kd_fe_nodes){0};
 }
 
@@ -148,8 +149,10 @@ static bool is_keyword(const char *line, const char *word)
 // ---- blocks ---------------------------------------------------------------------------------------------------------
 
 typedef struct deck {
-    enum { PASS, NODES, SET, GENERATE } block;
-    int set; // that nodes go into; -1: none
+    enum { PASS, NODES, SET, GENERATE, ELEMENTS } block;
+    int  set; // that nodes go into; -1: none
+    char type[16];
+    int  wanted, has, id[MOST_CORNERS]; // nodes of the element that is read, over several lines
 } deck;
 
 static kd_status read_node(kd_lines *text, char *line, deck *d, kd_fe_nodes *nodes)
@@ -205,6 +208,22 @@ static kd_status read_set(kd_lines *text, char *line, deck *d, kd_fe_nodes *node
     return status;
 }
 
+// Number, then nodes of an element; where they do not fit into a line they go on in the next one
+static kd_status read_element(kd_lines *text, char *line, deck *d, kd_fe_nodes *nodes)
+{
+    char *rest = line, *word;
+    int   id;
+    if (d->has < 0) (void)next_word(&rest), d->has = 0;
+    while (d->has < d->wanted && (word = next_word(&rest))) {
+        if (!*word) continue;
+        if (!whole_number(word, &id)) return kd_lines_refuse(text, "the number of a node is expected, not", word);
+        d->id[d->has++] = id;
+    }
+    if (d->has < d->wanted) return KD_OK;
+    d->has = -1;
+    return kd_fe_add_element(text, nodes, d->type, d->id);
+}
+
 static kd_status parse_deck(kd_lines *text, const char *folder, int depth, kd_fe_nodes *nodes);
 
 static kd_status include(kd_lines *text, const char *line, const char *folder, int depth, kd_fe_nodes *nodes)
@@ -236,6 +255,12 @@ static kd_status begin_block(kd_lines *text, const char *line, const char *folde
     char name[80], ignored[8];
     *d = (deck){.block = PASS, .set = -1};
     if (is_keyword(line, "*INCLUDE")) return include(text, line, folder, depth, nodes);
+    if (is_keyword(line, "*ELEMENT")) {
+        if (parameter_of(line, "TYPE", d->type, sizeof d->type)) d->wanted = kd_fe_element_nodes(d->type);
+        d->has = -1;
+        d->block = d->wanted > 0 ? ELEMENTS : PASS;
+        return KD_OK;
+    }
     const bool set = is_keyword(line, "*NSET");
     if (!set && !is_keyword(line, "*NODE")) return KD_OK;
     d->block = !set ? NODES : parameter_of(line, "GENERATE", ignored, sizeof ignored) ? GENERATE : SET;
@@ -254,6 +279,8 @@ static kd_status parse_deck(kd_lines *text, const char *folder, int depth, kd_fe
             status = begin_block(text, line, folder, depth, &d, nodes);
         else if (d.block == NODES)
             status = read_node(text, line, &d, nodes);
+        else if (d.block == ELEMENTS)
+            status = read_element(text, line, &d, nodes);
         else if (d.block == GENERATE)
             status = generate(text, line, &d, nodes);
         else if (d.block == SET)

@@ -37,11 +37,21 @@ typedef struct kd_fe_nodes {
         int *id;
     } * set;
     int nsets, sets_room;
+    // faces of elements
+    struct kd_fe_face {
+        int  id[4]; // nodes; the last one 0: a triangle
+        bool shell; // seen from both sides
+    } * face;
+    int nfaces, faces_room;
 } kd_fe_nodes;
 void kd_fe_nodes_release(kd_fe_nodes *nodes);
 // A matrix of the files of s, rows as its own, in units of the SI
 void kd_fe_structure_scale(const kd_fe_structure *s, kd_sparse_matrix *A);
-// Blocks *NODE, *NSET, *INCLUDE of an input deck of CalculiX or Abaqus. folder: of the files that are included; NULL: none
+// The surface of elements (skin.c): how many nodes an element of a type has, 0: it has no faces; its faces; triangles of the structure
+int       kd_fe_element_nodes(const char *type);
+kd_status kd_fe_add_element(kd_lines *text, kd_fe_nodes *nodes, const char *type, const int *id) KD_NODISCARD;
+kd_status kd_fe_skin(const kd_fe_nodes *nodes, kd_fe_structure *s) KD_NODISCARD;
+// Blocks *NODE, *NSET, *ELEMENT (for pictures), *INCLUDE of an input deck of CalculiX or Abaqus. folder: of the files that are included; NULL: none
 // are. Other blocks are passed over.
 kd_status kd_fe_parse_deck(kd_lines *text, const char *folder, kd_fe_nodes *nodes) KD_NODISCARD;
 // Lines "node x y z" with a heading or without; columns by comma, semicolon, blank, or by tab (then also with decimal commas)

@@ -9,9 +9,12 @@
 //     /frames/names     (nframes) text of 64 bytes            /frames/at  (nframes, 3)
 //     /frames/Phi       (nframes, nq, 3) displacement of each mode         /frames/Psi  rotation
 //     /nodes/at         (nnodes, 3)                           /nodes/shape (nq, nnodes, 3)
+//     /nodes/triangles  (ntriangles, 3)  nodes of its surface, from 0 on; where there are any     /nodes/lines (nlines, 2)  beams
 //     /K0t /K0r         (3, nq, nq)  stiffness by accelerations and angular accelerations of the frame, where it is known
 //     /K0w              (6, nq, nq)  by products of angular velocities xx yy zz xy yz xz; attribute spin_axis: 0, or the one axis (ASCII)
 //     /K0F              (3 nframes, nq, nq)  by forces at the frames
+//     /stress/at        (nplaces, 3)  places where stress is known      /stress/modes (nq, nplaces, 6)  xx yy zz xy yz zx by the modes [Pa]
+//     /stress/names     (nspots) text of 64 bytes: places with names, and which they are, from 0 on: /stress/named (nspots)
 //     /residual         (6 nframes, 6 nframes)  deflection of the frames by loads at them that modes left out would add
 #define _POSIX_C_SOURCE 200809L
 #include "flexible/flex_file.h"
@@ -43,8 +46,9 @@ kd_status kd_flex_read(const char *path, kd_flexible_body *body, char *message, 
 #include <unistd.h>
 
 #include "core/hdf5_late.h"
+#include "flexible/stress.h"
 
-enum { NAME = 64, MOST_MODES = 1000, MOST_FRAMES = 20000, MOST_NODES = 1000000 };
+enum { NAME = 64, MOST_MODES = 1000, MOST_FRAMES = 20000, MOST_NODES = 1000000, MOST_PLACES = 2000000 };
 
 // ---- arrays both ways -----------------------------------------------------------------------------------------------
 
@@ -184,6 +188,81 @@ static void move_residual(transfer *t, kd_flexible_body *b)
     if (b->residual && !t->failed) move_doubles(t, "residual", (hsize_t[]){(hsize_t)n, (hsize_t)n, 0}, b->residual);
 }
 
+// Nodes of triangles or lines, `corners` each, where there are any
+static void move_corners(transfer *t, const char *name, int corners, const kd_flexible_body *b, int *count, int **value,
+                         kd_arena *arena)
+{
+    hsize_t sizes[2] = {(hsize_t)*count, (hsize_t)corners};
+    if (!t->writes) {
+        if (H5Lexists(t->file, name, H5P_DEFAULT) <= 0 || !sizes_of(t, name, 2, sizes)) return;
+        if (sizes[0] > MOST_PLACES || sizes[1] != (hsize_t)corners) {
+            fail(t, name, "has another size than triangles or lines have");
+            return;
+        }
+        *count = (int)sizes[0];
+        *value = kd_arena_cut(arena, (size_t)corners * (size_t)*count, sizeof **value);
+        if (!*value && *count > 0) fail(t, name, "is too large for the memory");
+    }
+    if (*count == 0 || t->failed) return;
+    if (t->writes)
+        write_array(t, name, H5T_NATIVE_INT, 2, sizes, *value);
+    else
+        read_array(t, name, H5T_NATIVE_INT, 2, sizes, *value);
+    for (int i = 0; !t->failed && i < corners * *count; i++)
+        if ((*value)[i] < 0 || (*value)[i] >= b->nnodes) fail(t, name, "names a node that is not there");
+}
+
+// Names of places, and their numbers
+static void move_spots(transfer *t, kd_flexible_body *b, kd_arena *scratch)
+{
+    hsize_t sizes[2];
+    if (!t->writes && H5Lexists(t->file, "stress/named", H5P_DEFAULT) <= 0) return;
+    if (!t->writes && (!sizes_of(t, "stress/named", 1, sizes) || sizes[0] < 1 || sizes[0] > MOST_FRAMES)) {
+        fail(t, "stress/named", "has no names, or too many");
+        return;
+    }
+    if (!t->writes) b->nspots = (int)sizes[0];
+    if (b->nspots == 0) return;
+    double *number = kd_cut_double(scratch, b->nspots);
+    char   *names = kd_arena_cut(scratch, (size_t)b->nspots, NAME);
+    char   *own = t->writes ? names : kd_arena_cut(&b->arena, (size_t)b->nspots, NAME);
+    if (!t->writes) b->spot = kd_arena_cut(&b->arena, (size_t)b->nspots, sizeof *b->spot);
+    if (scratch->failed || b->arena.failed) {
+        fail(t, "stress/named", "is too large for the memory");
+        return;
+    }
+    for (int i = 0; t->writes && i < b->nspots; i++) {
+        number[i] = b->spot[i].place;
+        kd_text(names + (size_t)i * NAME, NAME, "%s", b->spot[i].name);
+    }
+    move_doubles(t, "stress/named", (hsize_t[]){(hsize_t)b->nspots, 0}, number);
+    move_texts(t, "stress/names", b->nspots, NAME, names);
+    for (int i = 0; !t->writes && !t->failed && i < b->nspots; i++) {
+        if (!(number[i] >= 0 && number[i] < b->nplaces)) fail(t, "stress/named", "names a place that is not there");
+        memcpy(own + (size_t)i * NAME, names + (size_t)i * NAME, NAME - 1);
+        b->spot[i] = (kd_stress_spot){own + (size_t)i * NAME, t->failed ? 0 : (int)number[i]};
+    }
+}
+
+// Stress by the modes, where it is known
+static void move_stress(transfer *t, kd_flexible_body *b)
+{
+    kd_arena scratch = {0};
+    hsize_t  sizes[2];
+    if (!t->writes && H5Lexists(t->file, "stress", H5P_DEFAULT) > 0) {
+        if (!sizes_of(t, "stress/at", 2, sizes)) return;
+        if (sizes[0] < 1 || sizes[0] > MOST_PLACES)
+            fail(t, "stress/at", "has no places, or too many");
+        else if (!kd_stress_cut(b, (int)sizes[0]))
+            fail(t, "stress/at", "is too large for the memory");
+    }
+    if (b->nplaces == 0 || t->failed) return;
+    move_doubles(t, "stress/at", (hsize_t[]){(hsize_t)b->nplaces, 3, 0}, b->place);
+    move_doubles(t, "stress/modes", (hsize_t[]){(hsize_t)b->nq, (hsize_t)b->nplaces, 6, 0}, b->stress);
+    move_spots(t, b, &scratch);
+    kd_arena_release(&scratch);
+}
+
 static void move_all(transfer *t, kd_flexible_body *b, frame_arrays *f)
 {
     const hsize_t nq = (hsize_t)b->nq, nf = (hsize_t)b->nframes, nn = (hsize_t)b->nnodes;
@@ -212,11 +291,14 @@ static void move_all(transfer *t, kd_flexible_body *b, frame_arrays *f)
     move_doubles(t, "frames/Psi", (hsize_t[]){nf, nq, 3, 0}, f->Psi);
     move_doubles(t, "nodes/at", (hsize_t[]){nn, 3, 0}, b->node);
     move_doubles(t, "nodes/shape", (hsize_t[]){nq, nn, 3, 0}, b->shape);
+    move_corners(t, "nodes/triangles", 3, b, &b->ntriangles, &b->triangle, &b->arena);
+    move_corners(t, "nodes/lines", 2, b, &b->nlines, &b->line, &b->arena);
     move_stiffening(t, "K0t", 3, b, &b->K0t);
     move_stiffening(t, "K0r", 3, b, &b->K0r);
     move_stiffening(t, "K0w", 6, b, &b->K0w);
     move_stiffening(t, "K0F", 3 * b->nframes, b, &b->K0F);
     move_residual(t, b);
+    move_stress(t, b);
 }
 
 static bool cut_frames(frame_arrays *f, const kd_flexible_body *b, kd_arena *arena)

@@ -111,6 +111,41 @@ static bool copy_frames(const kd_flexible_body *b, kd_flexible_body *out)
     return !out->arena.failed;
 }
 
+static bool copy_spots(const kd_flexible_body *b, kd_flexible_body *out)
+{
+    out->spot = b->nspots > 0 ? kd_arena_cut(&out->arena, (size_t)b->nspots, sizeof *out->spot) : NULL;
+    for (int i = 0; i < b->nspots && !out->arena.failed; i++) {
+        char *name = kd_arena_cut(&out->arena, strlen(b->spot[i].name) + 1, 1);
+        if (name) strcpy(name, b->spot[i].name);
+        out->spot[i] = (kd_stress_spot){name, b->spot[i].place};
+    }
+    return !out->arena.failed;
+}
+
+// A mirror turns triangles round: outside stays outside
+static bool copy_skin(const kd_flexible_body *b, double axial, kd_flexible_body *out)
+{
+    const size_t corners = 3 * (size_t)b->ntriangles, ends = 2 * (size_t)b->nlines;
+    out->triangle = kd_arena_cut(&out->arena, corners, sizeof *out->triangle);
+    out->line = kd_arena_cut(&out->arena, ends, sizeof *out->line);
+    if (out->arena.failed) return false;
+    if (ends > 0) memcpy(out->line, b->line, ends * sizeof *out->line);
+    for (size_t i = 0; i < corners; i++) out->triangle[i] = b->triangle[axial < 0 && i % 3 ? i - i % 3 + 3 - i % 3 : i];
+    return true;
+}
+
+// Stress L sigma L' of n places, six components each
+static void turn_stress(const kd_mat3 *L, size_t n, double *stress)
+{
+    for (size_t i = 0; stress && i < n; i++, stress += 6) {
+        double m[9] = {stress[0], stress[3], stress[5], stress[3], stress[1],
+                       stress[4], stress[5], stress[4], stress[2]};
+        turn_matrices(L, 1, m);
+        const double turned[6] = {m[0], m[4], m[8], m[1], m[5], m[2]};
+        memcpy(stress, turned, sizeof turned);
+    }
+}
+
 kd_status kd_flexible_body_image(const kd_flexible_body *b, const kd_mat3 *L, kd_flexible_body *out)
 {
     const size_t nq = (size_t)b->nq, square = nq * nq, nodes = (size_t)b->nnodes, frames = (size_t)b->nframes;
@@ -132,10 +167,12 @@ kd_status kd_flexible_body_image(const kd_flexible_body *b, const kd_mat3 *L, kd
                {&out->K0w, 6 * square},
                {&out->K0F, 3 * frames * square},
                {&out->residual, 36 * frames * frames},
+               {&out->place, 3 * (size_t)b->nplaces},
+               {&out->stress, 6 * (size_t)b->nplaces * nq},
                {&out->node, 3 * nodes},
                {&out->shape, 3 * nodes * nq}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) *all[i].to = copy(&out->arena, *all[i].to, all[i].n);
-    const bool there = copy_frames(b, out) && !out->arena.failed;
+    const bool there = copy_frames(b, out) && copy_spots(b, out) && copy_skin(b, axial, out) && !out->arena.failed;
     if (!there || !turn_axis(L, &out->spin_axis)) {
         kd_flexible_body_release(out);
         return there ? KD_ERR_MODEL : KD_ERR_MEMORY;
@@ -154,6 +191,8 @@ kd_status kd_flexible_body_image(const kd_flexible_body *b, const kd_mat3 *L, kd
     for (size_t f = 0; out->K0F && f < frames; f++) turn_directions(L, 1, square, out->K0F + 3 * f * square);
     // places
     turn_residual(L, axial, b->nframes, out->residual);
+    turn_stress(L, (size_t)b->nplaces * nq, out->stress);
+    if (out->place) turn_vectors(L, 1, (size_t)b->nplaces, out->place);
     turn_vectors(L, 1, nodes, out->node);
     turn_vectors(L, 1, nodes * nq, out->shape);
     for (size_t f = 0; f < frames; f++) {

@@ -138,6 +138,7 @@ static kd_status read_nodes(const kd_fe_structure_files *files, kd_fe_structure 
     if (status == KD_OK)
         status = keep_nodes(s, files->nodes, &nodes, files->scale > 0 ? files->scale : 1.0, message, size);
     if (status == KD_OK) status = keep_sets(s, files->nodes, &nodes, message, size);
+    if (status == KD_OK) status = kd_fe_skin(&nodes, s);
     kd_fe_nodes_release(&nodes);
     kd_free(bytes);
     return status;
@@ -204,7 +205,12 @@ static kd_status name_rows(const kd_fe_structure_files *files, kd_fe_structure *
         if (s->node[i] < 0)
             return complain(file, message, size, "node %ld has no place: it is not in the list of nodes", id[i]);
         int *row = &s->first[6 * s->node[i] + s->direction[i]];
-        if (*row >= 0) return complain(file, message, size, "a direction of node %ld is there twice", id[i]);
+        if (*row >= 0)
+            return complain(
+                file, message, size,
+                "a direction of node %ld is there twice (CalculiX stores shells and beams as several nodes: "
+                "take solid elements)",
+                id[i]);
         *row = i;
     }
     return KD_OK;

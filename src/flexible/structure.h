@@ -45,6 +45,8 @@ typedef struct kd_fe_structure {
     int         *first;     // (6 nnodes) row of node i, direction d at 6 i + d; -1: it has none
     int          nsets;
     kd_node_set *set;
+    int          ntriangles;
+    int         *triangle; // (3 ntriangles) its surface, for pictures
     // both triangles are stored
     kd_sparse_matrix K, M;
     // Where the mass is, for moments of shapes: stations with places x, masses between them, displacements lift u. No
@@ -53,8 +55,12 @@ typedef struct kd_fe_structure {
     kd_vec3         *station;
     kd_sparse_matrix station_mass, lift; // (nstations^2), (3 nstations x n)
     // beams of which it was made; none: finite elements of another program
-    int              nelements;
-    kd_beam_element *element;
+    int                 nelements, nrows;
+    kd_beam_element    *element;
+    struct kd_beam_row *row; // (nrows) beams.h
+    // stress of the modes is wanted (stress.h): of beams, or by cases of another program
+    bool                    stress;
+    struct kd_stress_cases *cases; // NULL: none
     // stiffness that loads add
     int           npreloads;
     kd_fe_preload preload[KD_FE_PRELOADS];

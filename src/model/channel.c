@@ -41,6 +41,8 @@ static const char *unit_of_frame(kd_property property)
         return unit_of_motion(true, 1);
     case KD_PROPERTY_ALPHA:
         return unit_of_motion(true, 2);
+    case KD_PROPERTY_STRESS:
+        return "Pa";
     default:
         return ""; // components of axes
     }

@@ -273,8 +273,9 @@ typedef enum kd_property {
     KD_PROPERTY_WRENCH, // i: component of force 0..2 and torque 3..5 of a wheel on a rail
     KD_PROPERTY_VALUE, // state, algebraic, input, sensor, variable; energy: 0 kinetic, 1 potential, 2 total; block, i: output,
                        // then states
-    KD_PROPERTY_INNER, // i: inner state of a force
-    KD_PROPERTY_OUT,   // pi
+    KD_PROPERTY_INNER,  // i: inner state of a force
+    KD_PROPERTY_OUT,    // pi
+    KD_PROPERTY_STRESS, // i: named place of a flexible body, j: kd_stress_kind
 } kd_property;
 
 // a path that was understood

@@ -3,6 +3,7 @@
 
 #include "core/text.h"
 #include "expr/expr.h"
+#include "flexible/stress.h"
 #include "model/element.h"
 
 // One property of an element by the text behind its name.
@@ -228,11 +229,27 @@ static void offer_property(offer *o, const char *text)
     if (o->n == 7) kd_text_append(o->list, sizeof o->list, ", ..");
 }
 
+// stress of a place that the part does not name, or a word that is none. false: something else was wanted
+static bool say_no_stress(const kd_model *m, kd_section section, int element, const char *wanted, char *why,
+                          size_t size)
+{
+    const kd_flexible_body *f = section == KD_SECTION_BODY ? m->body[element].def.read : NULL;
+    if (strncmp(wanted, "stress", 6) != 0 || section != KD_SECTION_BODY) return false;
+    kd_text(why, size, "body '%s' has no '%s'; ", m->body[element].name, wanted);
+    if (!f || f->nspots == 0) {
+        kd_text_append(why, size, "no place of stress is named in its part ('stress: {places: ..}')");
+        return true;
+    }
+    kd_text_append(why, size, "stress.PLACE.mises, signed, p1, p2, p3, xx, yy, zz, xy, yz or zx, PLACE:");
+    for (int i = 0; i < f->nspots && i < 6; i++) kd_text_append(why, size, "%s %s", i > 0 ? "," : "", f->spot[i].name);
+    return true;
+}
+
 // "joint 'ball' (spherical) has no 'q'; it has force.x .."
 static void say_no_property(const kd_model *m, kd_section section, int element, const char *wanted, char *why,
                             size_t size)
 {
-    if (!why || size == 0) return;
+    if (!why || size == 0 || say_no_stress(m, section, element, wanted, why, size)) return;
     if (section == KD_SECTION_ENERGY) {
         kd_text(why, size, "energy has no '%s'", wanted);
     } else {
@@ -296,6 +313,20 @@ static bool find_mode(const kd_body *body, kd_path *path, const char *text)
     return true;
 }
 
+// stress.PLACE.KIND of a flexible body, PLACE one of its part
+static bool find_stress(const kd_body *body, kd_path *path, const char *text)
+{
+    static const char       front[] = "stress.";
+    const kd_flexible_body *f = body->def.read;
+    if (!f || strncmp(text, front, strlen(front)) != 0) return false;
+    const char *name = text + strlen(front), *dot = strchr(name, '.');
+    path->property = KD_PROPERTY_STRESS;
+    path->i = dot ? kd_stress_find(f, name, (size_t)(dot - name)) : -1;
+    for (path->j = 0; path->i >= 0 && path->j < KD_STRESS_KINDS; path->j++)
+        if (strcmp(kd_stress_word((kd_stress_kind)path->j), dot + 1) == 0) return true;
+    return false;
+}
+
 static bool find_property(const kd_model *m, kd_path *path, const char *text)
 {
     // a block by its signals, elements by the readings of their classes, others by tables
@@ -304,6 +335,7 @@ static bool find_property(const kd_model *m, kd_path *path, const char *text)
         return find_block_signal(&m->block[path->element].def, text, &path->i);
     }
     if (path->section == KD_SECTION_BODY && find_mode(&m->body[path->element], path, text)) return true;
+    if (path->section == KD_SECTION_BODY && find_stress(&m->body[path->element], path, text)) return true;
     // readings of the class
     const void *def;
     const kd_element_class *class = class_of(m, path->section, path->element, &def);
@@ -427,6 +459,7 @@ bool kd_path_is_kinematic(const kd_path *path)
     case KD_PROPERTY_ALPHA:
     case KD_PROPERTY_A:
     case KD_PROPERTY_WRENCH:
+    case KD_PROPERTY_STRESS:
     case KD_PROPERTY_FORCE: // values of forces are outputs: a law that reads another law would be an algebraic loop
         return false;
     case KD_PROPERTY_VALUE:

@@ -327,8 +327,8 @@ static bool find_materials(kd_part_reader *p, const kd_node *root)
 
 static kd_status make_body(kd_part_reader *p, kd_flexible_body *body, char *message, size_t size)
 {
-    static const char *const keys[] = {"part", "include",    "materials", "structure", "points", "beams",  "masses",
-                                       "sid",  "interfaces", "reduction", "reference", "modes",  "damping"};
+    static const char *const keys[] = {"part", "include",    "materials", "structure", "points", "beams",   "masses",
+                                       "sid",  "interfaces", "reduction", "reference", "modes",  "damping", "stress"};
     const kd_node           *root = p->document.root;
     if (!KD_PART_KEYS(p, root, keys) || kd_part_is_wrong(p) || !find_materials(p, root)) return KD_ERR_MODEL;
     const char    *title = kd_part_text(p, root, "part");
@@ -343,6 +343,10 @@ static kd_status make_body(kd_part_reader *p, kd_flexible_body *body, char *mess
         kd_part_complain(p, structure ? structure : sid, "only beams can be cut into pieces", NULL);
         return KD_ERR_MODEL;
     }
+    if (sid && kd_node_find(root, "stress")) {
+        kd_part_complain(p, kd_node_find(root, "stress"), "a SID file has no stress that kardan reads", NULL);
+        return KD_ERR_MODEL;
+    }
     if (sid) {
         const char *path = kd_part_path(p, root, "sid");
         p->report->from_sid = true;
@@ -350,12 +354,15 @@ static kd_status make_body(kd_part_reader *p, kd_flexible_body *body, char *mess
     }
     kd_status status =
         structure ? kd_part_read_files(p, structure, message, size) : kd_part_read_beams(p, root, message, size);
+    if (status == KD_OK) status = kd_part_read_stress(p, root, message, size);
     if (status == KD_OK) status = reduce_structure(p, root, body, message, size);
+    if (status == KD_OK && !p->plain) status = kd_part_name_stress(p, root, body);
+    if (status < 0) kd_flexible_body_release(body);
     return status;
 }
 
-kd_status kd_part_read_text(const char *path, const char *text, size_t length, const char *folder, int piece,
-                            int pieces, kd_flexible_body *body, kd_part_report *report, char *message, size_t size)
+static kd_status read_text(const char *path, const char *text, size_t length, const char *folder, int piece, int pieces,
+                           bool plain, kd_flexible_body *body, kd_part_report *report, char *message, size_t size)
 {
     kd_part_reader *p = kd_alloc(sizeof *p);
     *body = (kd_flexible_body){0};
@@ -364,6 +371,7 @@ kd_status kd_part_read_text(const char *path, const char *text, size_t length, c
     if (!p) return KD_ERR_MEMORY;
     p->folder = folder;
     p->report = report;
+    p->plain = plain;
     p->piece = piece;
     p->pieces = pieces;
     p->findings.file = path;
@@ -406,8 +414,14 @@ static kd_status load_part(const char *path, char **text, size_t *length, char *
     return status;
 }
 
-kd_status kd_part_read(const char *path, int piece, int pieces, kd_flexible_body *body, kd_part_report *report,
-                       char *message, size_t size)
+kd_status kd_part_read_text(const char *path, const char *text, size_t length, const char *folder, int piece,
+                            int pieces, kd_flexible_body *body, kd_part_report *report, char *message, size_t size)
+{
+    return read_text(path, text, length, folder, piece, pieces, false, body, report, message, size);
+}
+
+static kd_status read_file(const char *path, int piece, int pieces, bool plain, kd_flexible_body *body,
+                           kd_part_report *report, char *message, size_t size)
 {
     char  *text = NULL, folder[KD_PATH_LENGTH];
     size_t length;
@@ -415,9 +429,21 @@ kd_status kd_part_read(const char *path, int piece, int pieces, kd_flexible_body
     *report = (kd_part_report){0};
     kd_status status = load_part(path, &text, &length, folder, message, size);
     if (status == KD_OK)
-        status = kd_part_read_text(path, text, length, folder, piece, pieces, body, report, message, size);
+        status = read_text(path, text, length, folder, piece, pieces, plain, body, report, message, size);
     kd_free(text);
     return status;
+}
+
+kd_status kd_part_read(const char *path, int piece, int pieces, kd_flexible_body *body, kd_part_report *report,
+                       char *message, size_t size)
+{
+    return read_file(path, piece, pieces, false, body, report, message, size);
+}
+
+kd_status kd_part_read_plain(const char *path, kd_flexible_body *body, kd_part_report *report, char *message,
+                             size_t size)
+{
+    return read_file(path, 1, 1, true, body, report, message, size);
 }
 
 // ---- finite elements alone ------------------------------------------------------------------------------------------

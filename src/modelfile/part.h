@@ -24,6 +24,9 @@ typedef struct kd_part_report {
 // KD_OK; KD_ERR_MODEL, KD_ERR_FILE: message has one or more lines "file:line:column: why"; KD_ERR_MEMORY, KD_ERR_UNAVAILABLE
 kd_status kd_part_read(const char *path, int piece, int pieces, kd_flexible_body *body, kd_part_report *report,
                        char *message, size_t size) KD_NODISCARD;
+// All of it without stress, whose files need not be there yet
+kd_status kd_part_read_plain(const char *path, kd_flexible_body *body, kd_part_report *report, char *message,
+                             size_t size) KD_NODISCARD;
 // The text of a part file; folder: where other files are; NULL: nowhere
 kd_status kd_part_read_text(const char *path, const char *text, size_t length, const char *folder, int piece,
                             int pieces, kd_flexible_body *body, kd_part_report *report, char *message,

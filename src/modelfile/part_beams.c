@@ -8,10 +8,27 @@
 
 enum { MOST_POINTS = 10000, MOST_BEAMS = 10000, MOST_ELEMENTS = 2000 };
 
+// outer: [y, z], twist_modulus: W of a section of numbers: what stress needs
+static void read_outer(kd_part_reader *p, const kd_node *map, kd_beam_section *s)
+{
+    const kd_node *outer = kd_node_find(map, "outer"), *twist = kd_node_find(map, "twist_modulus");
+    if (!outer && !twist) return;
+    s->twist = kd_part_number(p, map, "twist_modulus", "m^3", 0);
+    if (!outer || !twist) {
+        kd_part_complain(p, outer ? outer : twist, "'outer' and 'twist_modulus' belong together: stress needs both",
+                         NULL);
+    } else if (kd_part_vector(p, outer, "outer", "m", 2, s->rim)) {
+        s->kind = KD_RIM_OUTER;
+        if (!(s->rim[0] > 0 && s->rim[1] > 0 && s->twist > 0))
+            kd_part_complain(p, outer, "outer and twist_modulus must be positive", NULL);
+    }
+}
+
 // round: r, tube: [r, wall], box: [in y, in z], or all numbers
 static kd_beam_section read_section(kd_part_reader *p, const kd_node *map)
 {
-    static const char *const keys[] = {"round", "tube", "box", "area", "Iy", "Iz", "torsion", "ky", "kz", "shear"};
+    static const char *const keys[] = {"round",   "tube", "box", "area",  "Iy",    "Iz",
+                                       "torsion", "ky",   "kz",  "shear", "outer", "twist_modulus"};
     kd_beam_section          s = {0};
     if (!KD_PART_KEYS(p, map, keys)) return s;
     const bool     shear = kd_part_flag(p, map, "shear", false);
@@ -20,12 +37,19 @@ static kd_beam_section read_section(kd_part_reader *p, const kd_node *map)
     // A, Iy, Iz, It and factors of shear of known shapes
     if (kd_node_find(map, "round")) {
         const double r = kd_part_number(p, map, "round", "m", 0);
-        s = (kd_beam_section){
-            KD_PI * r * r, KD_PI * pow(r, 4) / 4, KD_PI * pow(r, 4) / 4, KD_PI * pow(r, 4) / 2, 0.9, 0.9};
+        s = (kd_beam_section){KD_PI * r * r,
+                              KD_PI * pow(r, 4) / 4,
+                              KD_PI * pow(r, 4) / 4,
+                              KD_PI * pow(r, 4) / 2,
+                              0.9,
+                              0.9,
+                              KD_RIM_ROUND,
+                              {r, 0},
+                              0};
     } else if (tube && kd_part_vector(p, tube, "tube", "m", 2, side)) {
         const double r = side[0], inner = r - side[1], I = KD_PI * (pow(r, 4) - pow(inner, 4)) / 4;
         if (!(inner >= 0)) kd_part_complain(p, tube, "the wall of a tube is thicker than its radius", NULL);
-        s = (kd_beam_section){KD_PI * (r * r - inner * inner), I, I, 2 * I, 0.5, 0.5};
+        s = (kd_beam_section){KD_PI * (r * r - inner * inner), I, I, 2 * I, 0.5, 0.5, KD_RIM_ROUND, {r, inner}, 0};
     } else if (box && kd_part_vector(p, box, "box", "m", 2, side)) {
         const double y = side[0], z = side[1], a = fmax(y, z), b = fmin(y, z);
         s = (kd_beam_section){y * z,
@@ -33,12 +57,22 @@ static kd_beam_section read_section(kd_part_reader *p, const kd_node *map)
                               z * y * y * y / 12,
                               a * b * b * b * (1.0 / 3 - 0.21 * b / a * (1 - pow(b / a, 4) / 12)),
                               5.0 / 6,
-                              5.0 / 6};
+                              5.0 / 6,
+                              KD_RIM_BOX,
+                              {y, z},
+                              0};
         // or numbers as they are
     } else if (!kd_part_is_wrong(p)) {
-        s = (kd_beam_section){kd_part_number(p, map, "area", "m^2", 0), kd_part_number(p, map, "Iy", "m^4", 0),
-                              kd_part_number(p, map, "Iz", "m^4", 0),   kd_part_number(p, map, "torsion", "m^4", 0),
-                              kd_part_number(p, map, "ky", "", 0),      kd_part_number(p, map, "kz", "", 0)};
+        s = (kd_beam_section){kd_part_number(p, map, "area", "m^2", 0),
+                              kd_part_number(p, map, "Iy", "m^4", 0),
+                              kd_part_number(p, map, "Iz", "m^4", 0),
+                              kd_part_number(p, map, "torsion", "m^4", 0),
+                              kd_part_number(p, map, "ky", "", 0),
+                              kd_part_number(p, map, "kz", "", 0),
+                              KD_RIM_UNKNOWN,
+                              {0, 0},
+                              0};
+        read_outer(p, map, &s);
         return s;
     }
     if (!shear) s.ky = s.kz = 0;

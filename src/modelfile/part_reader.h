@@ -16,6 +16,7 @@ typedef struct kd_part_reader {
     int              first, last;   // points at both ends of the piece
     const kd_node   *materials;     // of the file, or of the one that it includes; NULL: none
     kd_document      included;
+    bool             plain; // stress is left out
 } kd_part_reader;
 
 // ---- words and numbers (part_reader.c) ------------------------------------------------------------------------------
@@ -36,6 +37,9 @@ const char *kd_part_path(kd_part_reader *p, const kd_node *map, const char *key)
 // ---- structures (part_files.c, part_beams.c) ------------------------------------------------------------------------
 
 kd_status kd_part_read_files(kd_part_reader *p, const kd_node *map, char *message, size_t size) KD_NODISCARD;
+// `stress`: before the reduction; names of its places behind it (part_stress.c)
+kd_status kd_part_read_stress(kd_part_reader *p, const kd_node *root, char *message, size_t size) KD_NODISCARD;
+kd_status kd_part_name_stress(kd_part_reader *p, const kd_node *root, kd_flexible_body *body) KD_NODISCARD;
 kd_status kd_part_read_beams(kd_part_reader *p, const kd_node *root, char *message, size_t size) KD_NODISCARD;
 
 #endif

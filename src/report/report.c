@@ -665,6 +665,7 @@ kd_status kd_report_save(const kd_result *report, const char *path, char *messag
         put_facts(file, report->facts);
     else
         put_certificate(file, report);
+    if (report->stress) put_facts(file, report->stress);
     put_events(file, report->events);
     put_explanation(file, report->explanation);
     put_still_plots(file, report, g);

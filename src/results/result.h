@@ -47,6 +47,7 @@ typedef struct kd_result {
     const kd_explanation    *explanation; // who limited the steps; may be NULL
     const kd_event_log      *events;      // NULL: the equations have none
     const kd_result_facts   *facts;       // NULL: certificate and statistics
+    const kd_result_facts   *stress;      // of flexible bodies; may be NULL
     bool                     plain;       // the page has the small drawing and plots that stand still, not the viewer
     const struct kd_beside  *beside;      // another run that the viewer shows, too; may be NULL
     struct kd_running       *running;     // the rows of the table, written while the run went on; may be NULL

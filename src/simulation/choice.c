@@ -438,7 +438,7 @@ kd_status kd_method_automatic(const kd_eom *eom, const kd_inputs *inputs, const 
     kd_text(why, size, "%s", "");
     if (!eom || !opt || !kd_state_fits(eom, x)) return KD_ERR_ARGUMENT;
     // one that was named has no choice
-    if (opt->formulation != KD_FORMULATION_CHOSEN || opt->integrator != KD_INTEGRATOR_CHOSEN) {
+    if (!kd_method_is_free(opt)) {
         *opt = kd_method_named(opt);
         return KD_OK;
     }

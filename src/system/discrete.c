@@ -175,6 +175,7 @@ static void add_reading(const kd_system *s, const kd_expr *e, kd_reading *out)
         case KD_SLOT_WHEEL:
         case KD_SLOT_CHANNEL:
         case KD_SLOT_ENERGY:
+        case KD_SLOT_STRESS:
             out->forces = true;
             break;
         case KD_SLOT_SENSOR:

@@ -1,6 +1,7 @@
 // sensors.c: outputs: reactions of joints, multipliers, forces of elements and wheels as sensors read them.
 #include "element/force.h"
 #include "element/surfaces.h"
+#include "flexible/stress.h"
 
 // The load of a unit force along coordinate i of a joint; by tables: along the column that is the coordinate, if there is one
 static void load_along(const kd_system *s, int joint, const kd_relative *rel, int i, kd_wrench *load)
@@ -161,6 +162,17 @@ static double element_force(const kd_work *w, const kd_point *x, int force, int 
     return number < l->nchannels ? kd_load_forces(w, l)[number] : 0.0;
 }
 
+// Stress at a named place of a flexible body
+static double stress(const kd_work *w, int body, int level)
+{
+    const kd_body          *b = &w->system->model->body[body];
+    const kd_flexible_body *f = b->def.read;
+    const kd_link          *link = &w->system->tree.link[w->system->wide_link[body]];
+    double                  sigma[6];
+    kd_stress_at(f, f->spot[level / KD_STRESS_KINDS].place, b->nmodes, w->x + link->position, sigma);
+    return kd_stress_value(sigma, (kd_stress_kind)(level % KD_STRESS_KINDS));
+}
+
 // ---- as far as somebody reads ---------------------------------------------------------------------------------------
 static bool needs_loads(kd_slot at)
 {
@@ -184,6 +196,7 @@ static bool is_late(kd_slot at)
     case KD_SLOT_WHEEL:
     case KD_SLOT_CHANNEL:
     case KD_SLOT_ENERGY:
+    case KD_SLOT_STRESS:
         return true;
     default:
         return false;
@@ -260,6 +273,8 @@ kd_eval kd_work_forces(kd_work *w, const kd_point *x)
             w->slot[i] = element_force(w, x, at.index, at.level);
         else if (at.kind == KD_SLOT_ENERGY)
             w->slot[i] = levels[at.level];
+        else if (at.kind == KD_SLOT_STRESS)
+            w->slot[i] = stress(w, at.index, at.level);
     }
     return KD_EVAL_OK;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/text.h"
+#include "flexible/stress.h"
 #include "model/element.h"
 #include "system/system.h"
 
@@ -81,6 +82,8 @@ static int path_slot(kd_system *s, const kd_path *path)
             m = kd_system_amplitude(s, path->element, path->i);
             return m < 0 ? -1 : kd_system_slot(s, KD_SLOT_MEASURE, m, level_of(path->property));
         }
+        if (path->property == KD_PROPERTY_STRESS)
+            return kd_system_slot(s, KD_SLOT_STRESS, path->element, KD_STRESS_KINDS * path->i + path->j);
         return frame_slot(s, path);
     case KD_SECTION_FRAME:
         return frame_slot(s, path);

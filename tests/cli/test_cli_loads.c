@@ -237,6 +237,15 @@ static void the_page_runs(void **state)
     assert_true(fabs(value_of(&table, row, "right.uz") - u[2]) < 2e-3 * fabs(u[2]));
     assert_true(fabs(value_of(&table, row, "right.ry") - u[4]) < 2e-3 * fabs(u[4]));
     kd_table_release(&table);
+    // stress of the modes
+    expect("flex rod.yaml --shapes rod-shapes.inp", 0, "rod-shapes.inp");
+    assert_int_equal(run_command("cd '" OUT
+                                 "' && ccx shapes > ccx.log 2>&1 && sed -n 's/^    stress:/stress:/p' '" KD_SOURCE_DIR
+                                 "/docs/guide/calculix.md' >> rod.yaml")
+                         .status,
+                     0);
+    expect("flex rod.yaml", 0, "stress      at 1592 places, named: upper");
+    expect("simulate pendulum.yaml --t-end 0.05", 0, "stress: rod, ");
 }
 
 int main(void)

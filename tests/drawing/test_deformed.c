@@ -321,12 +321,47 @@ static void memory_may_be_short(void **state)
     unmake(f);
 }
 
+// Flexible bodies of a model are drawn by their nodes, with the amplitudes that a state has, in both coordinate sets.
+static void flexible_bodies_are_drawn(void **state)
+{
+    (void)state;
+    static const char *const path = KD_SOURCE_DIR "/models/flexible-slider-crank.yaml";
+    for (int k = 0; k < 2; k++) {
+        fixture          *f = calloc(1, sizeof *f);
+        char              message[1000];
+        kd_system_options settings = kd_system_options_default();
+        settings.coordinates = k ? KD_CARTESIAN : KD_JOINT;
+        assert_non_null(f);
+        if (kd_model_read(path, NULL, 0, &f->model, message, sizeof message) != KD_OK) fail_msg("%s", message);
+        assert_int_equal(kd_system_create(f->model, &settings, &f->system, NULL, 0), KD_OK);
+        assert_int_equal(kd_state_create(kd_system_eom(f->system), &f->x), KD_OK);
+        assert_true(kd_system_start(f->system, f->x, NULL, 0) >= 0);
+        assert_int_equal(kd_probe_of_system(f->system, NULL, &f->probe), KD_OK);
+        assert_int_equal(kd_drawing_create(f->system, 20, &f->drawing), KD_OK);
+        const int q1 = kd_probe_find(f->probe, "body.rod.q1");
+        assert_true(q1 >= 0);
+        for (int i = 0; i < 5; i++) {
+            f->x->p[q1] = 0.001 * i; // positions are the first channels
+            f->x->t = i;
+            assert_int_equal(kd_probe_set(f->probe, f->x), KD_OK);
+            kd_drawing_add(f->drawing, f->probe, i, i == 4);
+        }
+        const kd_film *film = kd_drawing_film(f->drawing);
+        assert_int_equal(film->ndeformed, 1);
+        assert_true(film->deformed[0].nlines > 3 && film->deformed[0].ntriangles == 0);
+        assert_int_equal(film->nframes, 5);
+        for (int i = 0; i < 5; i++) assert_close(film->amplitude[i * film->namplitudes], 0.001 * i, 0);
+        unmake(f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_move_by_shapes),         cmocka_unit_test(thin_surfaces_have_the_same_form),
         cmocka_unit_test(unsound_surfaces_are_refused), cmocka_unit_test(films_have_amplitudes),
         cmocka_unit_test(pages_have_nodes_and_shapes),  cmocka_unit_test(memory_may_be_short),
+        cmocka_unit_test(flexible_bodies_are_drawn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -175,11 +175,45 @@ static void nodes_in_another_order_are_noticed(void **state)
     kd_fe_structure_release(&s);
 }
 
+// The surface of elements is closed and looks outward: its volume is that of the elements. Faces between them are left out, shells stay.
+static void surfaces_are_closed(void **state)
+{
+    (void)state;
+    static const char deck[] =
+        "*NODE\n1,0,0,0\n2,1,0,0\n3,1,1,0\n4,0,1,0\n5,0,0,1\n6,1,0,1\n7,1,1,1\n8,0,1,1\n"
+        "9,2,0,0\n10,2,1,0\n11,2,0,1\n12,2,1,1\n13,3,0,0\n14,3,1,0\n15,5,5,5\n16,6,5,5\n17,5,6,5\n18,5,5,6\n19,7,7,7\n"
+        "*ELEMENT, TYPE=C3D8I, ELSET=E\n1,1,2,3,4,5,\n6,7,8\n2,2,9,10,3,6,11,12,7\n"
+        "*Element, type=C3D6\n3,9,11,13,10,12,14\n" // against the second brick
+        "*ELEMENT,TYPE=C3D4\n4,15,16,17,18\n*ELEMENT,TYPE=B31\n5,1,15\n";
+    static const char shells[] = "*NODE\n1,0,0,0\n2,1,0,0\n3,1,1,0\n4,0,1,0\n*ELEMENT,TYPE=S4\n1,1,2,3,4\n2,1,2,3,4\n";
+    for (int which = 0; which < 2; which++) {
+        const char     *text = which ? shells : deck;
+        char            message[300] = "";
+        kd_lines        lines = {.path = "x", .at = text, .end = text + strlen(text), .message = message, .size = 300};
+        kd_fe_nodes     nodes = {0};
+        kd_fe_structure s = {0};
+        double          volume = 0;
+        assert_int_equal(kd_fe_parse_deck(&lines, NULL, &nodes), KD_OK);
+        s.nnodes = nodes.n, s.id = nodes.id, s.at = nodes.at;
+        assert_int_equal(kd_fe_skin(&nodes, &s), KD_OK);
+        for (int i = 0; i < s.ntriangles; i++) {
+            const kd_vec3 a = s.at[s.triangle[3 * i]], b = s.at[s.triangle[3 * i + 1]], c = s.at[s.triangle[3 * i + 2]];
+            volume += kd_vec_dot(a, kd_vec_cross(b, c)) / 6;
+        }
+        // 2 bricks, half a brick, a sixth; five faces of bricks twice less the shared ones, 4 of the wedge, 4 of the tetrahedron
+        assert_int_equal(s.ntriangles, which ? 4 : 2 * (5 + 4) + 2 * 2 + 2 + 4);
+        if (!which) assert_true(fabs(volume - (2 + 0.5 + 1.0 / 6)) < 1e-12);
+        kd_arena_release(&s.arena);
+        kd_fe_nodes_release(&nodes);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(published_parts_have_their_frequencies),
         cmocka_unit_test(nodes_in_another_order_are_noticed),
+        cmocka_unit_test(surfaces_are_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

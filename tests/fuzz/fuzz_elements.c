@@ -8,6 +8,7 @@
 
 #include "flexible/fe_files.h"
 #include "flexible/sid.h"
+#include "flexible/stress.h"
 
 static void try_matrix(kd_lines *text)
 {
@@ -56,6 +57,23 @@ static void try_sid(kd_lines *text)
     kd_flexible_body_release(&body);
 }
 
+// Results of a structure of two nodes
+static void try_stress(kd_lines *text, bool frd)
+{
+    int             id[] = {1, 2}, node[] = {0, 0, 0, 1, 1, 1}, direction[] = {0, 1, 2, 0, 1, 2};
+    int             first[] = {0, 1, 2, -1, -1, -1, 3, 4, 5, -1, -1, -1};
+    kd_vec3         at[] = {{0, 0, 0}, {1, 0, 0}};
+    kd_fe_structure s = {.nnodes = 2, .n = 6, .unit_length = 1, .unit_force = 1};
+    s.id = id, s.node = node, s.direction = direction, s.first = first, s.at = at;
+    const kd_status status = frd ? kd_stress_parse_frd(text, &s) : kd_stress_parse_table(text, &s);
+    if (status == KD_OK) {
+        demand(s.cases->n >= 1 && s.cases->nplaces >= 1 && s.cases->nplaces <= 2);
+        for (int i = 0; i < 6 * s.cases->nplaces * s.cases->n; i++) demand(isfinite(s.cases->S[i]));
+        for (int i = 0; i < 6 * s.cases->n; i++) demand(isfinite(s.cases->D[i]));
+    }
+    kd_arena_release(&s.arena);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char message[400] = "";
@@ -64,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     demand(copy);
     memcpy(copy, data + 1, size - 1);
     kd_lines text = {.path = "part", .at = copy, .end = copy + size - 1, .message = message, .size = sizeof message};
-    switch (data[0] % 6) {
+    switch (data[0] % 8) {
     case 0:
         try_matrix(&text);
         break;
@@ -79,6 +97,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case 4:
         try_nodes(&text, false);
+        break;
+    case 6:
+        try_stress(&text, true);
+        break;
+    case 7:
+        try_stress(&text, false);
         break;
     default:
         try_sid(&text);
