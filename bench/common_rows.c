@@ -34,7 +34,7 @@ struct bench {
     bool        json, quick, check;
     const char *only; // NULL: all
     char        plots[BENCH_PATH];
-    int         nrows;
+    int         nrows, lost;
     row         rows[MAX_ROWS];
 };
 
@@ -91,7 +91,8 @@ static int usage(const char *program, const char *about, bool wanted)
             "usage: %s [--json] [--quick] [--check] [--only PATTERN] [--plots DIR]\n%s\n\n"
             "  --json          one array of rows instead of the table\n"
             "  --quick         fewer repetitions, shorter time spans\n"
-            "  --check         answer 1 if a goal is missed; one whose peer is not installed does not count\n"
+            "  --check         answer 1 if a goal is missed or nothing was measured; a goal whose peer is not "
+            "installed does not count\n"
             "  --only PATTERN  only rows whose name contains PATTERN or matches it (* and ? allowed)\n"
             "  --plots DIR     folder for plots; default: plots/ beside the folder of the program\n",
             program, about);
@@ -168,9 +169,14 @@ bool bench_wants(const bench *b, const char *format, ...)
     return !b->only || fits(b->only, name, prefix);
 }
 
+// Rows for which there is no room are counted: a goal among them must not pass in silence.
 static void add_row(bench *b, const row *r)
 {
-    if (b->nrows < MAX_ROWS && (!b->only || fits(b->only, r->name, false))) b->rows[b->nrows++] = *r;
+    if (b->only && !fits(b->only, r->name, false)) return;
+    if (b->nrows < MAX_ROWS)
+        b->rows[b->nrows++] = *r;
+    else
+        b->lost++;
 }
 
 void bench_row(bench *b, bench_goal goal, double paper, double value, const char *unit, const char *note,
@@ -324,11 +330,20 @@ static int count_missed(const bench *b)
     return missed;
 }
 
+// What was to be checked and was not: nothing fits --only, or there was no room
+static bool is_incomplete(const bench *b)
+{
+    if (b->nrows == 0)
+        fprintf(stderr, "no row was measured%s%s\n", b->only ? ": none fits " : "", b->only ? b->only : "");
+    if (b->lost > 0) fprintf(stderr, "%d rows are left out: there is room for %d\n", b->lost, MAX_ROWS);
+    return b->nrows == 0 || b->lost > 0;
+}
+
 int bench_end(bench *b)
 {
     report(b);
-    int  missed = count_missed(b);
-    bool failed = b->check && missed > 0;
+    const int  missed = count_missed(b);
+    const bool incomplete = is_incomplete(b), failed = b->check && (missed > 0 || incomplete);
     bench_destroy(b);
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

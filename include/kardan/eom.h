@@ -305,6 +305,11 @@ typedef struct kd_eom_def {
     // renewed, the others may be those of earlier calls. Optional.
     kd_eval (*stiffness)(const kd_point *x, double by_p, double by_v, int part, int parts, void *context,
                          double *values);
+    // The same and M as one sum in the pattern of M, where all of it fits in (fits_mass, which gets the context of the
+    // other functions). Optional, both or none.
+    bool (*fits_mass)(void *context);
+    kd_eval (*mass_and_stiffness)(const kd_point *x, double by_p, double by_v, int part, int parts, void *context,
+                                  double *values);
     bool p_increments; // derivatives by p are along increments (nv columns)
     // The last of p are angles that are counted over full turns: they follow from the other coordinates, and all that
     // functions beside q take from them is the number of turns. Rows of Z above theirs have full column rank. 0: none
@@ -511,6 +516,10 @@ KD_API kd_eval kd_eom_sparse(kd_eom_data *d, kd_fn fn, kd_var var, kd_part part,
 // by_p residual_p + by_v residual_v of the stiff part at the acceleration stage, if the definition has it.
 KD_API kd_eval kd_eom_stiffness(kd_eom_data *d, double by_p, double by_v, int part, int parts,
                                 double *values) KD_NODISCARD;
+// M and that in the pattern of M, where the definition has it and it fits in.
+KD_API bool    kd_eom_fits_mass(const kd_eom_data *d);
+KD_API kd_eval kd_eom_mass_and_stiffness(kd_eom_data *d, double by_p, double by_v, int part, int parts,
+                                         double *values) KD_NODISCARD;
 
 // Constraint matrices with contact coordinates eliminated, G = g_p - g_s inv(c_s) c_p:
 // GZ (nlambda x nv), HZ (nmu x nv). Either pointer may be NULL.

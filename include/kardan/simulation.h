@@ -147,6 +147,8 @@ KD_API kd_formulation kd_method_formulation(const kd_simulation_options *opt);
 // The same options with a formulation and an integrator where they were left open: radau, psf where that fits, else the
 // form that suits. For who wants one method for all of a run, or for many runs. NULL: the default options, so named.
 KD_API kd_simulation_options kd_method_named(const kd_simulation_options *opt);
+// Is the formulation or the integrator left open?
+KD_API bool kd_method_is_open(const kd_simulation_options *opt);
 
 // The method that a simulation which chooses begins with at x, from size, constraints, events, samples and the spectral radius of the
 // linearised equations: set in *opt, whose other options are looked at. why (may be NULL): "as the fastest motion ...".

@@ -56,6 +56,7 @@ typedef struct present_run { // one of those that are going on
 
 kd_compare_options kd_compare_options_default(void)
 {
+    const kd_simulation_options usual = kd_method_named(NULL);
     return (kd_compare_options){.atol = 1,
                                 .jobs = 1,
                                 .times = 50,
@@ -65,7 +66,7 @@ kd_compare_options kd_compare_options_default(void)
                                 .repetitions = 8,
                                 .parting = 1e-3,
                                 .cookie = KD_OPTIONS_COOKIE,
-                                .usual = {.formulation = KD_PSF, .integrator = KD_RADAU}};
+                                .usual = {.formulation = usual.formulation, .integrator = usual.integrator}};
 }
 
 const char *kd_compare_outcome_word(kd_compare_outcome outcome)

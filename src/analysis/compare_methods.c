@@ -111,6 +111,7 @@ static bool names_integrator(const kd_compare_method *m, const char *text, size_
 bool kd_compare_method_matches(const kd_compare_method *m, const char *words)
 {
     if (!words) return true;
+    if (!m) return false;
     for (const char *c = words; *c;) {
         c += strspn(c, ", ");
         size_t      n = strcspn(c, ", ");

@@ -87,7 +87,7 @@ kd_status kd_cross_check_create(const kd_compare_side *sides, int nsides, const 
     k->own = *method;
     kd_simulation_options first = *method;
     if (kd_method_automatic(sides[0].eom, sides[0].inputs, sides[0].start, &first, NULL, 0) < 0)
-        first.integrator = KD_RADAU;
+        first.integrator = kd_method_named(NULL).integrator;
     k->own_kind = first.integrator;
     // channels that are compared, and who reads them
     k->times = kd_cut_double(&k->arena, ntimes < MOST_TIMES ? ntimes : MOST_TIMES);
@@ -146,7 +146,7 @@ static bool ask(double t, void *context)
 
 static void name_run(const kd_cross_check *k, int side, const kd_simulation_options *o, char *text, size_t size)
 {
-    const bool              chosen = o->formulation == KD_FORMULATION_CHOSEN || o->integrator == KD_INTEGRATOR_CHOSEN;
+    const bool              chosen = kd_method_is_open(o);
     const kd_compare_method m = {.formulation = o->formulation,
                                  .integrator = o->integrator,
                                  .family = kd_integrator_variant(o->integrator, &o->integrator_options)};

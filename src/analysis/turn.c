@@ -70,6 +70,7 @@ bool kd_turn_find(const kd_eom *eom, double rate, kd_turn *turn)
 void kd_turn_release(const kd_eom *eom, const kd_turn *turn, const kd_state *x, bool *free_p, bool *free_v)
 {
     const kd_dims n = kd_eom_dims(eom);
+    if (!turn || !kd_state_fits(eom, x) || !free_p || !free_v) return;
     for (int i = 0; i < n.nv; i++) {
         // place in the plane stays, its heading and all else may change
         const int own = i - turn->v;

@@ -230,9 +230,7 @@ bool kd_method_read(kd_method *m)
     for (i = 0; i < KD_FORMULATION_COUNT; i++) formulations[i] = kd_formulation_word((kd_formulation)i);
     for (i = 0; i < KD_INTEGRATOR_COUNT; i++) integrators[i] = kd_integrator_word((kd_integrator_kind)i);
     // in this order: defaults, model file, --option, words of the command line
-    m->options = kd_simulation_options_default();
-    m->options.formulation = KD_PSF;
-    m->options.integrator = KD_RADAU;
+    m->options = kd_method_named(NULL);
     if (!read_run(m) || !read_settings(m)) return false;
     if (!choose(with_place(m->formulation_place, "formulation", what, sizeof what), m->formulation, formulations,
                 KD_FORMULATION_COUNT, &i))
@@ -514,7 +512,7 @@ void kd_method_tell(kd_method *m, const kd_subject *s, const kd_simulation *simu
                    kd_integrator_word(o->integrator));
     if (asked)
         kd_text_append(m->reason, sizeof m->reason, ", as asked for");
-    else if (other && o->integrator != KD_RADAU)
+    else if (other && o->integrator != kd_method_named(NULL).integrator)
         kd_text_append(m->reason, sizeof m->reason, ": a formulation that %s runs on",
                        kd_integrator_word(o->integrator));
     else if (other)
@@ -534,7 +532,8 @@ kd_simulation_options kd_method_for_run(const kd_method *m)
 {
     kd_simulation_options o = m->options;
     if (!m->chosen) return o;
-    o.formulation = KD_FORMULATION_CHOSEN;
-    o.integrator = KD_INTEGRATOR_CHOSEN;
+    const kd_simulation_options open = kd_simulation_options_default();
+    o.formulation = open.formulation;
+    o.integrator = open.integrator;
     return o;
 }

@@ -123,7 +123,7 @@ bool kd_saved_part(const kd_saved *s, const char *name, kd_archive *part)
 
 bool kd_saved_has(const kd_saved *s, const char *part)
 {
-    return kd_saved_part(s, part, NULL);
+    return part && kd_saved_part(s, part, NULL);
 }
 
 kd_status kd_saved_end(const kd_archive *part, const char *name, char *message, size_t size)

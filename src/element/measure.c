@@ -5,6 +5,7 @@
 #include "element/measure.h"
 
 #include <math.h>
+#include <stddef.h>
 
 #include "element/rotation.h"
 #include "element/touch.h"
@@ -296,6 +297,42 @@ double kd_measure_value(const kd_measure *s, const kd_relative *rel, double near
     }
 }
 
+// Numbers of kd_relative: of a vector, of a column of C
+static int place_of(size_t offset, int i)
+{
+    return (int)(offset / sizeof(double)) + i;
+}
+
+int kd_measure_place(const kd_measure *s, int level)
+{
+    switch (s->kind) {
+    case KD_MEASURE_SHIFT:
+        return place_of(level == 0 ? offsetof(kd_relative, d) : offsetof(kd_relative, dd), s->i);
+    case KD_MEASURE_COSINE:
+        return level == 0 ? place_of(offsetof(kd_relative, C), 3 * s->j + s->i) : -1;
+    case KD_MEASURE_LENGTH:
+        return level == 0 ? place_of(offsetof(kd_relative, length), 0) : -1;
+    case KD_MEASURE_TURN:
+        return level == 1 ? place_of(offsetof(kd_relative, omega), s->i) : -1;
+    default:
+        return -1;
+    }
+}
+
+int kd_measure_component(const kd_measure *s)
+{
+    if (s->kind == KD_MEASURE_SHIFT) return place_of(offsetof(kd_wrench, F), s->i);
+    return s->kind == KD_MEASURE_TURN ? place_of(offsetof(kd_wrench, N), s->i) : -1;
+}
+
+// omega x c, component i
+static double turning_entry(kd_vec3 omega, kd_vec3 c, int i)
+{
+    return i == 0   ? omega.y * c.z - omega.z * c.y
+           : i == 1 ? omega.z * c.x - omega.x * c.z
+                    : omega.x * c.y - omega.y * c.x;
+}
+
 // N . omega + F . d'
 double kd_measure_rate(const kd_measure *s, const kd_relative *rel)
 {
@@ -307,6 +344,8 @@ double kd_measure_rate(const kd_measure *s, const kd_relative *rel)
         return kd_vec_dot(rel->n, rel->dd);
     case KD_MEASURE_TURN:
         return component(rel->omega, s->i);
+    case KD_MEASURE_COSINE:
+        return turning_entry(rel->omega, column(&rel->C, s->j), s->i);
     default:
         kd_measure_gradient(s, rel, &N, &F);
         return kd_vec_dot(N, rel->omega) + kd_vec_dot(F, rel->dd);

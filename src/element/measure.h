@@ -60,6 +60,11 @@ double kd_measure_rate(const kd_measure *s, const kd_relative *rel);
 void kd_measure_gradient(const kd_measure *s, const kd_relative *rel, kd_vec3 *N, kd_vec3 *F);
 void kd_measure_curvature(const kd_measure *s, const kd_relative *rel, kd_vec3 w, kd_vec3 u, kd_vec3 *dN, kd_vec3 *dF);
 
+// Where its value (level 0) or its rate (1) stands as one number in a kd_relative, counted in numbers; -1: it is computed
+int kd_measure_place(const kd_measure *s, int level);
+// Where a force along it goes as one number of a kd_wrench; -1: its gradient is no unit vector
+int kd_measure_component(const kd_measure *s);
+
 // Has it a value (or only a rate)?
 static inline bool kd_measure_has_value(const kd_measure *s)
 {

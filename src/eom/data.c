@@ -511,8 +511,7 @@ kd_eval kd_eom_kkt_factor(kd_eom_data *d)
 
 void kd_eom_kkt_solve(kd_eom_data *d, double *y)
 {
-    if (!d) return;
-    d->eom->def.kkt_solve(d->context, y);
+    if (d && y && d->eom->def.kkt_solve) d->eom->def.kkt_solve(d->context, y);
 }
 
 bool kd_eom_implicit_reserve(kd_eom_data *d)
@@ -565,7 +564,7 @@ bool kd_eom_velocities(kd_eom_data *d, const double *p, const double *rate, doub
 
 bool kd_eom_pattern(const kd_eom *eom, kd_fn fn, kd_var var, kd_pattern *out)
 {
-    if (!eom) return false;
+    if (!eom || !out || (unsigned)fn >= KD_FN_COUNT || (unsigned)var >= KD_VAR_COUNT) return false;
     return eom->def.pattern && eom->def.pattern(fn, var, eom->def.context, out);
 }
 
@@ -579,7 +578,7 @@ static kd_stage sparse_stage(const kd_eom_data *d, kd_fn fn, kd_var var)
 
 kd_eval kd_eom_sparse(kd_eom_data *d, kd_fn fn, kd_var var, kd_part part, double *values)
 {
-    if (!d) return KD_EVAL_STOP;
+    if (!d || !values || (unsigned)fn >= KD_FN_COUNT) return KD_EVAL_STOP;
     kd_pattern pattern;
     kd_stage   needed = sparse_stage(d, fn, var);
     if (d->stage < needed) return kd_fault_stage(d, fn, needed);
@@ -594,20 +593,47 @@ kd_eval kd_eom_sparse(kd_eom_data *d, kd_fn fn, kd_var var, kd_part part, double
     return KD_EVAL_OK;
 }
 
+typedef kd_eval (*stiffness_fn)(const kd_point *x, double by_p, double by_v, int part, int parts, void *context,
+                                double *values);
+
+// A sum with derivatives of the stiff elements, in the pattern of a block
+static kd_eval sum_stiffness(kd_eom_data *d, stiffness_fn sum, const kd_pattern *pattern, double by_p, double by_v,
+                             int part, int parts, double *values)
+{
+    static const char what[] = "stiffness";
+    if (d->stage < KD_STAGE_ACCELERATION) return kd_fault_stage(d, KD_RESIDUAL, KD_STAGE_ACCELERATION);
+    d->counters.derivative++;
+    kd_eval answer = sum(&d->x, by_p, by_v, part, parts, d->context, values);
+    if (answer != KD_EVAL_OK) return kd_fault_answer(d, KD_RESIDUAL, what, answer);
+    int n = pattern->column[pattern->columns];
+    return kd_all_finite(values, n) ? KD_EVAL_OK : kd_fault_not_finite(d, KD_RESIDUAL, what, values, n);
+}
+
 // by_p residual_p + by_v residual_v of the stiff elements, in the pattern of residual by p
 kd_eval kd_eom_stiffness(kd_eom_data *d, double by_p, double by_v, int part, int parts, double *values)
 {
     if (!d) return KD_EVAL_STOP;
-    static const char what[] = "stiffness";
-    kd_pattern        pattern;
-    if (d->stage < KD_STAGE_ACCELERATION) return kd_fault_stage(d, KD_RESIDUAL, KD_STAGE_ACCELERATION);
+    kd_pattern pattern;
     if (!d->eom->def.stiffness || !kd_eom_pattern(d->eom, KD_RESIDUAL, KD_P, &pattern))
         return kd_fault_status(d, KD_RESIDUAL, KD_ERR_UNSUPPORTED, "stiffness is not given", KD_EVAL_STOP);
-    d->counters.derivative++;
-    kd_eval answer = d->eom->def.stiffness(&d->x, by_p, by_v, part, parts, d->context, values);
-    if (answer != KD_EVAL_OK) return kd_fault_answer(d, KD_RESIDUAL, what, answer);
-    int n = pattern.column[pattern.columns];
-    return kd_all_finite(values, n) ? KD_EVAL_OK : kd_fault_not_finite(d, KD_RESIDUAL, what, values, n);
+    return sum_stiffness(d, d->eom->def.stiffness, &pattern, by_p, by_v, part, parts, values);
+}
+
+bool kd_eom_fits_mass(const kd_eom_data *d)
+{
+    kd_pattern pattern;
+    if (!d || !d->eom->def.mass_and_stiffness || !d->eom->def.fits_mass) return false;
+    return kd_eom_pattern(d->eom, KD_MASS, KD_A, &pattern) && d->eom->def.fits_mass(d->context);
+}
+
+// M + by_p residual_p + by_v residual_v, in the pattern of M
+kd_eval kd_eom_mass_and_stiffness(kd_eom_data *d, double by_p, double by_v, int part, int parts, double *values)
+{
+    if (!d) return KD_EVAL_STOP;
+    kd_pattern pattern;
+    if (!d->eom->def.mass_and_stiffness || !kd_eom_pattern(d->eom, KD_MASS, KD_A, &pattern))
+        return kd_fault_status(d, KD_RESIDUAL, KD_ERR_UNSUPPORTED, "mass with stiffness is not given", KD_EVAL_STOP);
+    return sum_stiffness(d, d->eom->def.mass_and_stiffness, &pattern, by_p, by_v, part, parts, values);
 }
 
 kd_eval kd_eom_acceleration(kd_eom_data *d, double *a)

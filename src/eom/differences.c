@@ -337,7 +337,7 @@ static kd_eval known_block(kd_eom_data *d, kd_fn fn, kd_var var, kd_part part, d
 
 kd_eval kd_eom_derivatives(kd_eom_data *d, kd_part part, const kd_blocks *blocks)
 {
-    if (!d) return KD_EVAL_STOP;
+    if (!d || !blocks) return KD_EVAL_STOP;
     difference_plan plan = {0};
     kd_eval         answer = KD_EVAL_OK;
     // first all that is known without moving the point; what is left goes into the plan

@@ -514,14 +514,12 @@ kd_dims kd_eom_dims(const kd_eom *eom)
 
 int kd_eom_rows(const kd_eom *eom, kd_fn fn)
 {
-    if (!eom) return 0;
-    return eom->entry[fn].rows;
+    return eom && (unsigned)fn < KD_FN_COUNT ? eom->entry[fn].rows : 0;
 }
 
 int kd_eom_columns(const kd_eom *eom, kd_var var)
 {
-    if (!eom) return 0;
-    return eom->columns[var];
+    return eom && (unsigned)var < KD_VAR_COUNT ? eom->columns[var] : 0;
 }
 
 double kd_eom_unit(const kd_eom *eom, int j)
@@ -531,8 +529,7 @@ double kd_eom_unit(const kd_eom *eom, int j)
 
 double kd_eom_position_unit(const kd_eom *eom, int i)
 {
-    if (!eom) return 1;
-    return eom->position_unit[i];
+    return eom && i >= 0 && i < eom->def.dims.np ? eom->position_unit[i] : 1;
 }
 
 double kd_eom_time(const kd_eom *eom)
@@ -558,14 +555,31 @@ bool kd_eom_depends(const kd_eom *eom, kd_fn fn, kd_var var)
     return eom->depends[fn] & KD_BIT(var);
 }
 
+// How many there are of a kind
+static int count_of(const kd_eom *eom, kd_kind kind)
+{
+    const kd_dims *n = &eom->def.dims;
+    const int      count[KD_NAME_KIND_COUNT] = {
+             [KD_NAME_P] = n->np,   [KD_NAME_V] = n->nv,           [KD_NAME_R] = n->nr,
+             [KD_NAME_W] = n->nw,   [KD_NAME_S] = n->ns,           [KD_NAME_LAMBDA] = n->nlambda,
+             [KD_NAME_MU] = n->nmu, [KD_NAME_Q] = n->nq,           [KD_NAME_E] = n->ne,
+             [KD_NAME_U] = n->nu,   [KD_NAME_Z] = n->nz,           [KD_NAME_THETA] = n->ntheta,
+             [KD_NAME_Y] = n->ny,   [KD_NAME_SWITCH] = n->nswitch, [KD_NAME_DRIVE] = eom->def.ndrives,
+    };
+    return count[kind];
+}
+
 const char *kd_eom_name(const kd_eom *eom, kd_kind kind, int i, char *buffer, size_t size)
 {
     kd_text(buffer, size, "%s", "");
-    if (!eom || !buffer) return buffer ? buffer : "";
-    const char *name = eom->def.name ? eom->def.name(kind, i, eom->def.context) : NULL;
+    if (!buffer) return "";
+    if (!eom || (unsigned)kind >= KD_NAME_KIND_COUNT) return buffer;
+    // the definition is asked for names of what there is
+    const bool  has = eom->def.name && i >= 0 && i < count_of(eom, kind);
+    const char *name = has ? eom->def.name(kind, i, eom->def.context) : NULL;
     // without own kinematics, velocity i is the rate of coordinate i
     const char *coordinate = NULL;
-    if (!name && eom->def.name && kind == KD_NAME_V && eom->kinematics == KD_Z_IDENTITY)
+    if (!name && has && kind == KD_NAME_V && eom->kinematics == KD_Z_IDENTITY)
         coordinate = eom->def.name(KD_NAME_P, i, eom->def.context);
     if (name)
         kd_text(buffer, size, "%s", name);

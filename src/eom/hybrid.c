@@ -82,7 +82,7 @@ kd_eval kd_eom_switch_bounds(kd_eom_data *d, const kd_point *x0, const kd_point 
 
 kd_eval kd_eom_unseen(kd_eom_data *d, const kd_point *x0, const kd_point *x1, const kd_step_seen *seen, kd_hidden *out)
 {
-    if (!d || !out) return KD_EVAL_STOP;
+    if (!d || !x0 || !x1 || !seen || !out) return KD_EVAL_STOP;
     // nothing is found where nothing searches
     *out = (kd_hidden){.part = HUGE_VAL};
     if (!d->eom->def.unseen) return KD_EVAL_OK;

@@ -175,7 +175,7 @@ static kd_eval normalise(kd_eom_data *d)
 
 kd_eval kd_eom_oplus(kd_eom_data *d, const double *p, const double *e, double *p_moved)
 {
-    if (!d) return KD_EVAL_STOP;
+    if (!d || !p || !e || !p_moved) return KD_EVAL_STOP;
     const kd_eom *eom = d->eom;
     const int     np = eom->def.dims.np;
     // flat coordinates: p + e, nothing to go back to

@@ -212,7 +212,7 @@ static bool keeps_acceleration(const kd_dae *dae, const kd_state *state)
 
 void kd_formulation_pack(const kd_dae *dae, const kd_state *state, double *x)
 {
-    if (!dae) return;
+    if (!dae || !state || !x) return;
     if (dae->methods->pack) {
         (void)dae->methods->pack(dae->impl, state->t, state->p, x); // start tells what was wrong
         return;
@@ -227,7 +227,7 @@ void kd_formulation_pack(const kd_dae *dae, const kd_state *state, double *x)
 
 void kd_formulation_unpack(const kd_dae *dae, double t, const double *x, kd_state *state)
 {
-    if (!dae) return;
+    if (!dae || !x || !state) return;
     state->t = t;
     memcpy(state->p, x, (size_t)dae->nstate * sizeof *x);
     if (keeps_acceleration(dae, state)) memcpy(state->a, x + dae->nstate, (size_t)(dae->n - dae->nstate) * sizeof *x);

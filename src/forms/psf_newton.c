@@ -22,6 +22,10 @@
 // what a residual of positions far from the origin cannot know better (433 m beside levers of 0.2 m: 5e-13 against
 // KEPT_ENOUGH).
 #define STALLED 20.0
+// What moves by less than the last digit of a far place does not move the residual at all, so that this cannot be tried out:
+// corrections up to this size that do not fall although matrices are fresh, which would make them fall to their square.
+#define QUANTISED 1e-9
+#define HARDLY 0.1        // relative motion since matrices were evaluated, by which they are still fresh
 #define MOST_ROUNDED 1e-6 // relative size of corrections that are a failure, whatever makes them
 
 // ---- systems with gamma ---------------------------------------------------------------------------------------------
@@ -432,6 +436,7 @@ static bool stalled(kd_psf *f, const double *x, double size, double before)
 {
     double rounding;
     if (!(size >= 0.3 * before && size <= MOST_ROUNDED)) return false;
+    if (!f->dae->keep && size <= QUANTISED && f->moved <= HARDLY) return true;
     return rounding_of_corrections(f, x, &rounding) == KD_EVAL_OK && size <= STALLED * rounding;
 }
 

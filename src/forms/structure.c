@@ -73,7 +73,7 @@ static kd_status set_groups(const kd_newton *newton, structure *s)
 
 kd_status kd_formulation_structure(const kd_dae *dae, kd_structure **out)
 {
-    if (!dae) return KD_ERR_ARGUMENT;
+    if (!dae || !out) return KD_ERR_ARGUMENT;
     *out = NULL;
     const kd_newton *newton = kd_assembled_newton(dae);
     if (!newton || !newton->F.column) return KD_ERR_UNSUPPORTED;

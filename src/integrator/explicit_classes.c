@@ -72,10 +72,11 @@ static kd_status check_half(const kd_dae *dae, const kd_integrator_options *o, c
     kd_status   status =
         kd_explicit_check(dae, word, "equations of motion whose multipliers are solved for", message, size);
     if (status < 0 || dae->methods->stage) return status;
-    kd_text(message, size,
-            "%s imposes the constraints on velocity level, which the %s form has eliminated; use the formulation ode, "
-            "or dopri5",
-            word, dae->methods->name);
+    kd_text(
+        message, size,
+        "%s imposes the constraints on velocity level in its stages, which the %s form does not offer here: use the "
+        "formulation ode, without form.stabilisation, or dopri5",
+        word, dae->methods->name);
     return KD_ERR_UNSUPPORTED;
 }
 

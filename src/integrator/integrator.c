@@ -107,7 +107,7 @@ const kd_integrator_info *kd_integrator_about(kd_integrator_kind kind, const kd_
 const char *kd_integrator_word(kd_integrator_kind kind)
 {
     const kd_integrator_class *how = class_of(kind);
-    return how ? how->info.word : "unknown";
+    return how ? how->info.word : kind == KD_INTEGRATOR_CHOSEN ? "chosen" : "unknown";
 }
 
 bool kd_integrator_parse(const char *word, kd_integrator_kind *kind)
@@ -154,7 +154,11 @@ static kd_status check_tolerances(const kd_integrator_class *how, const kd_dae *
     // i = -1: the general pair, also where every component has its own
     for (int i = -1; i < dae->n; i++) {
         const double r = rtol_of(dae, o, i), a = atol_of(dae, o, i);
-        if (r >= least && a > 0 && isfinite(r) && isfinite(a)) continue;
+        if (r >= least && r < 1 && a > 0 && isfinite(a)) continue;
+        if (r >= 1) {
+            kd_text(message, size, "rtol = %g: a relative tolerance of 1 and more controls nothing", r);
+            return KD_ERR_TOLERANCE;
+        }
         if (i >= 0)
             kd_text(message, size, "tolerances of component %d are rtol = %g, atol = %g; they must be positive", i, r,
                     a);

@@ -40,7 +40,17 @@ void kd_radau_forget_order(kd_radau *r);
 void kd_radau_choose_order(kd_radau *r);
 // Evaluations of an attempt: iterations, and what a linearisation with its factors costs beside them
 double kd_radau_work(const kd_radau_tableau *m, double iterations);
-// out = sum_j w_j z_j over the first n components
-void kd_radau_combine(int stages, const double *w, double *const *z, int n, double *out);
+// out = sum_j w_j z_j over the first n components; three stages, the usual case, at once
+void               kd_radau_combine_many(int stages, const double *w, double *const *z, int n, double *out);
+static inline void kd_radau_combine(int stages, const double *w, double *const *z, int n, double *restrict out)
+{
+    const double *restrict z0 = z[0], *restrict z1 = z[1], *restrict z2 = z[2];
+    const double a = w[0], b = w[1], c = w[2];
+    if (stages != 3) {
+        kd_radau_combine_many(stages, w, z, n, out);
+        return;
+    }
+    for (int k = 0; k < n; k++) out[k] = a * z0[k] + b * z1[k] + c * z2[k];
+}
 
 #endif

@@ -42,13 +42,8 @@ int kd_radau_lowest(const kd_implicit_options *o)
     return o->order_fixed > 0 ? method_of(o->order_fixed) : 0;
 }
 
-void kd_radau_combine(int stages, const double *w, double *const *z, int n, double *out)
+void kd_radau_combine_many(int stages, const double *w, double *const *z, int n, double *out)
 {
-    if (stages == 3) {
-        const double *z0 = z[0], *z1 = z[1], *z2 = z[2], a = w[0], b = w[1], c = w[2];
-        for (int k = 0; k < n; k++) out[k] = a * z0[k] + b * z1[k] + c * z2[k];
-        return;
-    }
     for (int k = 0; k < n; k++) out[k] = w[0] * z[0][k];
     for (int j = 1; j < stages; j++) kd_axpy(n, w[j], z[j], out);
 }

@@ -73,6 +73,17 @@ static inline void kd_joint_place(const kd_joint_form *f, double lead, const dou
         *P = kd_vec_add(*P, kd_mat_vec(R, kd_vec_of(x)));
         l += 3;
     }
+    for (; l->motion && l->scale == KD_WHOLE && !f->folds; l++) { // most words have no other letters
+        kd_axis *a = &axis[l->coordinate];
+        if (kd_letter_turns(l)) {
+            a->w = kd_letter_turn(l, R, *c++, *s++);
+            a->u = kd_vec(0, 0, 0);
+        } else {
+            a->w = kd_vec(0, 0, 0);
+            a->u = kd_column(R, l->motion - KD_SHIFT_X);
+            *P = kd_vec_axpy(*P, x[l->coordinate], a->u);
+        }
+    }
     for (; l->motion; l++) {
         const double factor = kd_letter_factor(l, lead);
         kd_axis      a = {{0, 0, 0}, {0, 0, 0}};

@@ -667,7 +667,8 @@ void kd_schema_default(const kd_schema *schema, int kind, void *def)
     if (schema->cookie) memcpy((char *)def + schema->cookie, &(unsigned){KD_OPTIONS_COOKIE}, sizeof(unsigned));
     if (kd_schema_has_kinds(schema)) memcpy((char *)def + schema->kind, &kind, sizeof kind);
     for (int i = 0; i < schema->nfields; i++) default_field(&schema->fields[i], def);
-    // keys that share their place: that of the kind wins
+    // keys that share their place: that of the kind wins; a number that is no kind has none
+    if (kind >= schema->nkinds) return;
     for (int i = 0; i < kd_schema_field_count(schema, kind); i++) {
         const kd_field *field = kd_schema_field_at(schema, kind, i);
         if (kd_field_has(field, kind)) default_field(field, def);

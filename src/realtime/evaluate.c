@@ -39,9 +39,17 @@ static bool is_together(const kd_realtime *rt)
            kd_eom_pattern(rt->eom, KD_RESIDUAL, KD_P, &pattern);
 }
 
+// M alone is not asked for then
+static bool is_with_mass(const kd_realtime *rt)
+{
+    return rt->together && is_wanted(rt, KD_RT_F_P) && !kd_rt_needs_mass(&rt->opt) &&
+           rt->opt.stabilisation != KD_REALTIME_REGULARISATION && kd_eom_fits_mass(rt->data);
+}
+
 bool kd_rt_blocks_cut(kd_realtime *rt)
 {
     rt->together = is_together(rt);
+    rt->with_mass = is_with_mass(rt);
     static const struct {
         kd_fn  fn;
         kd_var var;
@@ -57,7 +65,7 @@ bool kd_rt_blocks_cut(kd_realtime *rt)
     for (int i = 0; i < KD_RT_DERIVATIVES; i++) {
         kd_rt_block *block = &rt->derivative[i];
         if (!is_wanted(rt, i)) continue;
-        if (rt->together && i == KD_RT_F_V) continue;
+        if ((rt->together && i == KD_RT_F_V) || (rt->with_mass && i == KD_RT_F_P)) continue;
         if (!kd_rt_block_cut(block, rt->eom, which[i].fn, which[i].var, &rt->arena)) return false;
         if (!block->used || block->sparse) continue;
         rt->full.block[which[i].fn][which[i].var] = block->values;
@@ -100,14 +108,25 @@ static kd_eval find_contacts(kd_realtime *rt, const double *p, double *s)
     return answer;
 }
 
-kd_eval kd_rt_place(kd_realtime *rt, double t, double *p, double *s)
+kd_eval kd_rt_replace(kd_realtime *rt, double *p, double *s)
+{
+    rt->placed = false;
+    kd_eom_at_position(rt->data, p, s);
+    return rt->n.ns > 0 ? find_contacts(rt, p, s) : KD_EVAL_OK;
+}
+
+kd_eval kd_rt_time(kd_realtime *rt, double t)
 {
     kd_eval answer = kd_rt_inputs(rt, t);
     rt->placed = false;
-    if (answer != KD_EVAL_OK) return answer;
-    kd_eom_at_time(rt->data, t, rt->u, rt->du, rt->ddu, rt->now->z);
-    kd_eom_at_position(rt->data, p, s);
-    return rt->n.ns > 0 ? find_contacts(rt, p, s) : KD_EVAL_OK;
+    if (answer == KD_EVAL_OK) kd_eom_at_time(rt->data, t, rt->u, rt->du, rt->ddu, rt->now->z);
+    return answer;
+}
+
+kd_eval kd_rt_place(kd_realtime *rt, double t, double *p, double *s)
+{
+    kd_eval answer = kd_rt_time(rt, t);
+    return answer == KD_EVAL_OK ? kd_rt_replace(rt, p, s) : answer;
 }
 
 // The inputs of the caller may have changed since the last step ended here.
@@ -203,11 +222,19 @@ static kd_eval values_at_rest(kd_realtime *rt)
     return answer;
 }
 
-static kd_eval derivatives_of_step(kd_realtime *rt)
+// h R_v + h^2 R_p of the stiff part, with M where that has room for it
+static kd_eval stiffness_of_step(kd_realtime *rt, double *values)
 {
     const double h = rt->opt.h, by_p = rt->opt.jacobian == KD_REALTIME_J1 ? 0.0 : h * h;
     const int    parts = rt->step.known ? rt->opt.refresh : 1; // all of them after a new start
-    kd_eval      answer = KD_EVAL_OK;
+    const int    part = (int)(rt->steps % parts);
+    return rt->with_mass ? kd_eom_mass_and_stiffness(rt->data, by_p, h, part, parts, values)
+                         : kd_eom_stiffness(rt->data, by_p, h, part, parts, values);
+}
+
+static kd_eval derivatives_of_step(kd_realtime *rt)
+{
+    kd_eval answer = KD_EVAL_OK;
     // exact: R_p sees M_p a, (GZ)'_p lambda of the last step, too
     if (rt->opt.jacobian == KD_REALTIME_EXACT)
         kd_eom_at_acceleration(rt->data, rt->now->a, rt->next->w, rt->now->lambda, rt->now->mu);
@@ -215,7 +242,7 @@ static kd_eval derivatives_of_step(kd_realtime *rt)
     for (int i = 0; i < KD_RT_DERIVATIVES && answer == KD_EVAL_OK; i++) {
         kd_rt_block *d = &rt->derivative[i];
         if (rt->together && i == KD_RT_F_P)
-            answer = kd_eom_stiffness(rt->data, by_p, h, (int)(rt->steps % parts), parts, d->values);
+            answer = stiffness_of_step(rt, rt->with_mass ? rt->M.values : d->values);
         else if (d->used && d->sparse)
             answer = kd_eom_sparse(rt->data, d->fn, d->var, rt->opt.part, d->values);
     }
@@ -239,7 +266,7 @@ kd_eval kd_rt_evaluate(kd_realtime *rt)
     if (rt->n.nw > 0) answer = kd_rt_find_auxiliary(rt);
     if (answer == KD_EVAL_OK) answer = values_at_rest(rt);
     if (answer == KD_EVAL_OK) answer = derivatives_of_step(rt);
-    if (answer == KD_EVAL_OK) answer = kd_rt_mass_at(rt, &rt->M);
+    if (answer == KD_EVAL_OK && !rt->with_mass) answer = kd_rt_mass_at(rt, &rt->M);
     if (answer == KD_EVAL_OK && !rt->start_known) answer = kd_rt_constraints_at(rt, &rt->start);
     rt->start_known = answer == KD_EVAL_OK;
     return answer;

@@ -430,13 +430,13 @@ static int find_port(const kd_realtime *rt, kd_kind kind, int n, const char *nam
 
 int kd_realtime_input(const kd_realtime *self, const char *name)
 {
-    if (!self) return -1;
+    if (!self || !name) return -1;
     return find_port(self, KD_NAME_U, self->n.nu, name);
 }
 
 int kd_realtime_output(const kd_realtime *self, const char *name)
 {
-    if (!self) return -1;
+    if (!self || !name) return -1;
     return find_port(self, KD_NAME_Y, self->n.ny, name);
 }
 

@@ -364,8 +364,7 @@ static void note_settings(kd_recorder *r, const kd_simulation_options *o, double
     add_setting(r, "end time", "%.9g s", t_end);
     add_setting(r, "formulation", "%s",
                 o->formulation == KD_FORMULATION_CHOSEN ? "chosen" : kd_formulation_word(o->formulation));
-    add_setting(r, "integrator", "%s",
-                o->integrator == KD_INTEGRATOR_CHOSEN ? "chosen" : kd_integrator_word(o->integrator));
+    add_setting(r, "integrator", "%s", kd_integrator_word(o->integrator));
     add_setting(r, "decomposition of the constraints", "%s", DECOMPOSITION[o->formulation_options.constraints]);
     add_setting(r, "output times", "%d", o->ntimes);
     add_setting(r, "certificate", "%s", kd_certificate_kind_word(o->certificate));

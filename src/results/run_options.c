@@ -71,7 +71,7 @@ kd_status kd_system_run_options(const kd_system *system, kd_simulation_options *
         kd_text(message, size, "run: there is no formulation '%s'", run->formulation);
         return KD_ERR_ARGUMENT;
     }
-    if (run->formulation && !run->integrator) options->integrator = KD_RADAU;
+    if (run->formulation && !run->integrator) options->integrator = kd_method_named(NULL).integrator;
     set_tolerances(options, run->rtol, run->atol);
     options->integrator_options.h_max = run->max_step > 0 ? run->max_step : kd_driven_step(&info, run->t_end);
     if (!run_sets(run, "steps.max_steps")) options->integrator_options.max_steps = LONG_MAX / 2;

@@ -19,7 +19,8 @@
 #include "math/dense.h"
 #include "probe/probe.h"
 
-enum { EVERY_SLOPE = 4, SLOPE_EACH = 8 }; // states whose slopes are looked at: the first ones, later every eighth
+enum { EVERY_SLOPE = 4, SLOPE_EACH = 8 }; // states whose slopes are looked at: the first ones, later every eighth,
+static const double OUTGROWN = 2;         // and where the kinetic energy has grown by so much since
 
 static const double ROUNDING = 100; // [ulp] of all terms of the energy, times the root of the number of states
 
@@ -46,12 +47,12 @@ static bool has_instants(const kd_eom *eom)
     return def->switching || def->discrete || def->next_break || def->restitution || def->friction;
 }
 
-// Energies, powers and words of motion alone, no rows of accelerations, no instants: those of a step need not be known
+// Energies, powers and words of motion alone, no rows of accelerations: those of a step need not be known
 static bool is_plain(const kd_eom *eom)
 {
     const kd_dims     d = kd_eom_dims(eom);
     const kd_eom_def *def = kd_eom_definition(eom);
-    return def->energies && def->energies_of_motion && def->acceleration && !def->caution && !has_instants(eom) &&
+    return def->energies && def->energies_of_motion && def->acceleration && !def->caution &&
            d.nlambda + d.nmu + d.ns + d.nw == 0;
 }
 
@@ -137,12 +138,6 @@ void kd_certifier_destroy(kd_certifier *c)
 kd_status kd_certifier_fault(const kd_certifier *c)
 {
     return kd_eom_data_fault(c->data).status;
-}
-
-// The time, position and velocity of x
-static kd_status go_to(kd_certifier *c, const kd_state *x)
-{
-    return kd_eom_at_state(c->data, &c->inputs, x, KD_STAGE_VELOCITY) == KD_EVAL_OK ? KD_OK : kd_certifier_fault(c);
 }
 
 // Leave the point at x with the acceleration that is judged: that of x if it belongs to its forces and multipliers,
@@ -326,26 +321,50 @@ static kd_status meet_inputs(kd_certifier *c, const kd_state *x)
     return status;
 }
 
-// What errors of a tolerance explain, and what rounding does
-static kd_status measure_slopes(kd_certifier *c, const kd_state *x)
+// Slopes at x by relative or by absolute errors. Where it cannot be evaluated next to x, those of other states do
+static void widen_slopes(kd_certifier *c, kd_eom_data *data, const kd_state *x, const kd_energies *here, bool relative)
 {
-    // the first states, then each eighth
+    const long    states = c->certificate.states;
+    double       *until = &c->t_slopes[relative ? 0 : 1];
+    kd_slope_kind kind = {.relative = relative, .passed = states > 0 ? x->t - *until : 0, .seed = (unsigned)states};
+    (void)kd_slopes_widen(data, c->eom, x, here, kind, c->inside, c->errors, c->errors + c->dims.nv, &c->slopes);
+    *until = x->t;
+}
+
+// What errors of a tolerance explain, by relative or by absolute errors, or both. here: the energies of x, which powers of
+// drives are not of, as they are those of other accelerations; NULL: not known
+static kd_status look_for_slopes(kd_certifier *c, const kd_state *x, const kd_energies *here, bool relative,
+                                 bool absolute)
+{
     kd_certificate *r = &c->certificate;
-    const bool      looks = r->states < EVERY_SLOPE || r->states % SLOPE_EACH == 0;
-    if (!looks || (!r->has_energy && !r->has_invariants)) return KD_OK;
-    kd_status status = go_to(c, x);
-    if (status < 0) return status;
-    // where it cannot be evaluated next to x, the slopes of other states do
-    (void)kd_slopes_widen(c->data, c->eom, x, r->states > 0 ? x->t - c->t_slopes : 0, (unsigned)r->states, c->inside,
-                          c->errors, c->errors + c->dims.nv, &c->slopes);
+    kd_eom_data    *data = c->between ? c->between : c->data;
+    if (kd_eom_at_state(data, &c->inputs, x, KD_STAGE_TIME) != KD_EVAL_OK) return kd_eom_data_fault(data).status;
+    if (relative) widen_slopes(c, data, x, c->has_drives ? NULL : here, true);
+    if (absolute) widen_slopes(c, data, x, c->has_drives ? NULL : here, false);
+    if (here) c->energy_slopes = fmax(c->energy_slopes, here->kinetic);
     memcpy(r->energy_by_rtol, c->slopes.energy_by_rtol, sizeof r->energy_by_rtol);
     memcpy(r->energy_by_atol, c->slopes.energy_by_atol, sizeof r->energy_by_atol);
-    c->t_slopes = x->t;
     r->work_by_rtol = c->slopes.work_by_rtol;
     r->work_by_atol = c->slopes.work_by_atol;
     r->invariant_by_rtol = c->slopes.invariant_by_rtol;
     r->invariant_by_atol = c->slopes.invariant_by_atol;
     return KD_OK;
+}
+
+// Both at the first state, then in turns, at the next few and at each eighth
+static kd_status measure_slopes(kd_certifier *c, const kd_state *x, const kd_energies *here)
+{
+    const kd_certificate *r = &c->certificate;
+    const bool            looks = r->states < EVERY_SLOPE || r->states % SLOPE_EACH == 0;
+    const bool            odd = (r->states < EVERY_SLOPE ? r->states : r->states / SLOPE_EACH) % 2 != 0;
+    if (!looks || (!r->has_energy && !r->has_invariants)) return KD_OK;
+    return look_for_slopes(c, x, here, !odd, odd || r->states == 0);
+}
+
+kd_status kd_certifier_renew_slopes(kd_certifier *c, const kd_state *x)
+{
+    const double large = fmax(OUTGROWN * c->energy_slopes, c->certificate.energy_rounding);
+    return c->end.kinetic > large ? look_for_slopes(c, x, &c->end, true, true) : KD_OK;
 }
 
 // A coordinate of size 1 m or 1 rad carries the rounding of 1, whatever the origin of potential energy
@@ -381,10 +400,9 @@ static kd_status go_to_end(kd_certifier *c, kd_simulation *simulation, const kd_
 }
 
 // The work up to x, then the point of evaluation at x with the acceleration that is judged, then the energies there
-static kd_status measure_energies(kd_certifier *c, kd_simulation *simulation, const kd_state *x)
+static kd_status measure_energies(kd_certifier *c, kd_simulation *simulation, const kd_state *x, kd_energies *energies)
 {
-    kd_energies energies = {0};
-    kd_status   status = KD_OK;
+    kd_status status = KD_OK;
     // first state, behind an instant, or a step
     if (c->certificate.has_energy)
         status = c->certificate.states == 0          ? kd_certifier_start_work(c, simulation, x)
@@ -395,10 +413,10 @@ static kd_status measure_energies(kd_certifier *c, kd_simulation *simulation, co
     if (status < 0 || !c->certificate.has_energy) return status;
     // those of the end of a step are known
     if (is_end(c, simulation, x))
-        energies = c->end;
-    else if (kd_eom_energies(c->data, &energies) != KD_EVAL_OK)
+        *energies = c->end;
+    else if (kd_eom_energies(c->data, energies) != KD_EVAL_OK)
         return kd_certifier_fault(c);
-    note_energies(c, x->t, &energies);
+    note_energies(c, x->t, energies);
     return KD_OK;
 }
 
@@ -432,10 +450,9 @@ kd_status kd_certifier_see(kd_certifier *c, kd_simulation *simulation, const kd_
     // nothing of a state that is no number would mean anything
     for (int i = 0; i < x->n; i++)
         if (!isfinite(x->p[i])) return KD_ERR_NOT_FINITE;
-    // slopes first: they move the point; energies and residuals are read at x itself
+    kd_energies energies = {0};
     c->at_end = false;
-    kd_status status = measure_slopes(c, x);
-    if (status >= 0) status = measure_energies(c, simulation, x);
+    kd_status status = measure_energies(c, simulation, x, &energies);
     for (int i = 0; status >= 0 && !c->unjudged[0] && i < c->dims.nv; i++)
         if (!isfinite(c->a[i])) status = KD_ERR_NOT_FINITE;
     if (status >= 0) status = measure_all(c, x);
@@ -443,6 +460,9 @@ kd_status kd_certifier_see(kd_certifier *c, kd_simulation *simulation, const kd_
     widen_scale(c, x);
     look_for_cautions(c, x);
     look_for_notices(c, x);
+    // slopes last: without energies they move the point
+    status = measure_slopes(c, x, c->certificate.has_energy ? &energies : NULL);
+    if (status < 0) return status;
     if (simulation) note_step(c, simulation);
     if (c->certificate.states == 0) c->certificate.t_start = x->t;
     c->certificate.t_end = x->t;

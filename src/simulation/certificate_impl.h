@@ -27,6 +27,7 @@ typedef struct moment {
 typedef struct segment {
     double t0, t1;
     double power[NODES][POWERS]; // [W] at the nodes
+    double energy[NODES];        // [J] kinetic and potential there, where somebody has looked
     double work[POWERS];         // [J] from the start of the run to t0
 } segment;
 
@@ -63,14 +64,16 @@ struct kd_certifier {
     int            nknots;
     moment         past[PAST]; // the last ends of steps with powers, the latest one behind
     int            npast;
+    moment         middle;   // of the step that is looked at; its time is the start where nobody has looked
     double         start[2]; // scale of positions and velocities at the first state
     double         terms;    // [J] largest sum of the sizes of all terms of the energy
     kd_slopes      slopes;
-    double         explained; // [J] part of what errors of one tolerance explain so far
-    double         most;      // [J] that the quadrature of the work may miss along the run
-    double         missed;    // [J] and what it has missed so far, as estimated
-    double         t_slopes;  // up to here
-    double        *errors;    // (nv + 2 ne) for slopes
+    double         explained;     // [J] part of what errors of one tolerance explain so far
+    double         most;          // [J] that the quadrature of the work may miss along the run
+    double         missed;        // [J] and what it has missed so far, as estimated
+    double         t_slopes[2];   // up to here, of relative and of absolute errors
+    double         energy_slopes; // [J] the largest kinetic energy where they were looked for
+    double        *errors;        // (nv + 2 ne) for slopes
     double         energy_start, potential_low, potential_high;
     kd_limits      limits; // that figures must be accurate enough for
     kd_findings    findings;
@@ -80,6 +83,8 @@ struct kd_certifier {
 // certificate.c
 kd_status kd_certifier_fault(const kd_certifier *c); // of the probe
 // Its probe at a state, with what the simulation knows of it
+// Slopes at the end of a step that was just seen, if its energy is much more than where they were looked for last
+kd_status kd_certifier_renew_slopes(kd_certifier *c, const kd_state *x) KD_NODISCARD;
 kd_status kd_certifier_go_to_judged(kd_certifier *c, kd_simulation *simulation, const kd_state *x) KD_NODISCARD;
 
 // certificate_work.c

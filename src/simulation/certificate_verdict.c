@@ -8,6 +8,8 @@
 
 #include "core/text.h"
 
+#define MOST_RTOL 0.01 // relative tolerance in which a verdict can be counted
+
 const char *kd_check_word(kd_check_verdict verdict)
 {
     return verdict == KD_CHECK_GOOD ? "good" : verdict == KD_CHECK_BAD ? "bad" : "not searched";
@@ -119,6 +121,12 @@ void kd_certificate_take(kd_certificate *c, const kd_simulation *simulation)
         kd_certificate_add(c, "singular positions", KD_CHECK_NOT_SEARCHED, NAN,
                            "too many constraints for their rank to be watched along the motion");
     if (!(tolerances.h_fixed > 0)) take_verification(c, simulation);
+    // errors of some percent in every step: what is explained by them may be anything
+    if (tolerances.rtol > MOST_RTOL && !(tolerances.h_fixed > 0))
+        kd_certificate_add(c, "tolerance", KD_CHECK_BAD, tolerances.rtol,
+                           "rtol = %.3g lets every step be wrong by that part of its motion: too much for a verdict, "
+                           "which counts in tolerances; take %g or less",
+                           tolerances.rtol, MOST_RTOL);
     // velocities of index 3 in tolerances: a thousand are many, even for it
     if (kd_simulation_formulation(simulation) == KD_INDEX3 && c->has_constraints) {
         const double times = c->level[KD_LEVEL_VELOCITY].value / (c->scale[KD_LEVEL_VELOCITY] * c->atol);

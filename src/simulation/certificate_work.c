@@ -27,8 +27,9 @@ static const double SMOOTH = 1e-9; // error of the work of a segment, relative t
 static const double PART = 0.03;   // or this part of what errors of one tolerance explain
 static const double CAUTION = 3;   // of the decay of Legendre coefficients over two pairs
 // What a coarse look may miss along the run: so many times what errors of one tolerance explain, this part of the
-// energies where that is not known, this part of what the caller allows the balance; in one step a part of what is left
-static const double MISSED = 3, MISSED_OF = 1e-5, OF_LIMIT = 0.1, OF_REST = 0.03;
+// energies where that is not known (each 6 % of what the verdict allows), this part of what the caller allows the balance;
+// in one step a part of what is left: less than the tolerance lets the step itself do
+static const double MISSED = 30, MISSED_OF = 6e-5, OF_LIMIT = 0.1, OF_REST = 0.01;
 static const double OF_ENDS = 0.03; // of that: for states by both ends of the step alone
 
 static const double LEAP = 1e-5; // error of the balance in one step, relative to the energies: look for a leap,
@@ -63,13 +64,20 @@ kd_status kd_certifier_energies_between(kd_certifier *c, const kd_state *x, kd_e
 
 // Powers of drives depend on accelerations and multipliers: those of the state are taken, a found where the state does
 // not tell it. Without drives no accelerations are solved for.
-static kd_status power_at(kd_certifier *c, kd_simulation *simulation, const kd_state *x, double power[POWERS])
+static kd_status power_at(kd_certifier *c, kd_simulation *simulation, const kd_state *x, double power[POWERS],
+                          double *energy)
 {
-    kd_energies e;
-    if (!c->has_drives) return kd_certifier_energies_between(c, x, &e, power);
-    c->at_end = false;
-    kd_status status = kd_certifier_go_to_judged(c, simulation, x);
-    return status < 0 ? status : energies_here(c->data, &e, power);
+    kd_energies e = {0};
+    kd_status   status = KD_OK;
+    if (!c->has_drives) {
+        status = kd_certifier_energies_between(c, x, &e, power);
+    } else {
+        c->at_end = false;
+        status = kd_certifier_go_to_judged(c, simulation, x);
+        if (status >= 0) status = energies_here(c->data, &e, power);
+    }
+    *energy = e.kinetic + e.potential;
+    return status;
 }
 
 // Do powers change with accelerations, auxiliary variables and multipliers? A drive that stands still does not tell, and
@@ -159,7 +167,6 @@ static kd_status see_end(kd_certifier *c, kd_simulation *simulation, const kd_st
 {
     kd_energies e = {0};
     c->unjudged[1] = leaves_accelerations(c, simulation, x);
-    c->peeks = false;
     kd_status status = c->unjudged[1] ? kd_probe_set(c->probe, x) : kd_certifier_go_to_judged(c, simulation, x);
     if (status >= 0 && c->unjudged[1]) status = kd_probe_reach(c->probe, KD_STAGE_VELOCITY);
     if (status >= 0) status = energies_here(c->data, &e, power);
@@ -283,10 +290,17 @@ static double enough_of(const kd_certifier *c)
     return OF_REST * fmax(c->most - c->missed, c->certificate.energy_rounding);
 }
 
+// [J] what the balance of a segment lacks
+static double missing_of(const segment *s)
+{
+    return s->energy[NODES - 1] - s->energy[0] + work_up_to(s, 1, 0) - work_up_to(s, 1, 1);
+}
+
 // Is the error of the work small enough, beside the energies of the run and beside what its tolerance lets them be?
-static bool is_smooth(const kd_certifier *c, const segment *s)
+static bool is_smooth(kd_certifier *c, const segment *s)
 {
     const double enough = fmax(fmax(SMOOTH * c->certificate.energy_scale, c->explained), enough_of(c));
+    double       most = 0;
     for (int which = 0; which < POWERS; which++) {
         double k[5];
         find_coefficients(s, which, k);
@@ -297,7 +311,9 @@ static bool is_smooth(const kd_certifier *c, const segment *s)
         const double pair = last < first ? last / first : 1, h = s->t1 - s->t0;
         const double fall = c->has_drives ? pair : fmin(pair, CAUTION * pair * pair);
         if (h * last * fall > fmax(enough, SMOOTH * h * fabs(k[0]))) return false;
+        most = fmax(most, h * last * fall);
     }
+    c->missed += fmin(most, fabs(missing_of(s)));
     return true;
 }
 
@@ -311,14 +327,25 @@ static void close_segment(kd_certifier *c, segment *s)
     c->segment[c->nsegments++] = *s;
 }
 
-// Does the work of the whole step fit its energies, within this part of what is enough? Then nothing is gained by a
-// closer look
+// Does the work fit the energies at both ends, within this part of what is enough? Then nothing is gained by a closer look
 static bool fits_energies(kd_certifier *c, const segment *s, double part)
 {
-    const double missing = c->energy_end - c->energy_known + work_up_to(s, 1, 0) - work_up_to(s, 1, 1);
+    const double missing = missing_of(s);
     if (!(fabs(missing) <= part * enough_of(c))) return false;
     c->missed += fabs(missing);
     return true;
+}
+
+// From t_known to t1, with the powers at both ends, linear in between
+static segment open_segment(const kd_certifier *c, double t1, const double end[POWERS])
+{
+    segment s = {.t0 = c->t_known, .t1 = t1};
+    s.energy[0] = c->energy_known;
+    s.energy[NODES - 1] = c->energy_end;
+    for (int j = 0; j < NODES; j++)
+        for (int which = 0; which < POWERS; which++)
+            s.power[j][which] = c->power[which] + node[j] * (end[which] - c->power[which]);
+    return s;
 }
 
 // ---- work by the steps before ---------------------------------------------------------------------------------------
@@ -336,40 +363,47 @@ static void keep_moment(kd_certifier *c, double t, const double power[POWERS])
     memcpy(m->power, power, sizeof m->power);
 }
 
-// Powers at the inner nodes, by moments from the one with number first on; its end is known
-static void interpolate_powers(const moment m[PAST + 1], int first, segment *s)
+// Powers at the inner nodes by the polynomial through n moments
+static void interpolate_powers(const moment *m, int n, segment *s)
 {
     for (int j = 1; j < NODES - 1; j++) {
         const double t = s->t0 + node[j] * (s->t1 - s->t0);
         memset(s->power[j], 0, sizeof s->power[j]);
-        for (int i = first; i <= PAST; i++) {
+        for (int i = 0; i < n; i++) {
             double L = 1;
-            for (int k = first; k <= PAST; k++)
+            for (int k = 0; k < n; k++)
                 if (k != i) L *= (t - m[k].t) / (m[i].t - m[k].t);
             for (int which = 0; which < POWERS; which++) s->power[j][which] += L * m[i].power[which];
         }
     }
 }
 
+// The segment by n moments: is its work accurate enough, by what the oldest of them changes, and do the energies say no more
+// than what the integrator may have done to them?
+static bool is_settled(kd_certifier *c, const moment *m, int n, segment *s)
+{
+    segment lower = *s;
+    double  differ = 0;
+    interpolate_powers(m, n, s);
+    interpolate_powers(m + 1, n - 1, &lower);
+    for (int which = 0; which < POWERS; which++) differ += fabs(work_up_to(s, 1, which) - work_up_to(&lower, 1, which));
+    const double missing = missing_of(s);
+    if (!(differ <= enough_of(c) && fabs(missing) <= fmax(enough_of(c), c->explained / PART))) return false;
+    c->missed += fmin(fabs(missing), differ);
+    return true;
+}
+
 // The step from t_known to t1 without any evaluation inside; false: that is not accurate enough, by what the oldest
 // moment changes, or does not fit the energies
 static bool add_by_past(kd_certifier *c, double t1, const double end[POWERS])
 {
-    const double enough = enough_of(c);
-    moment       m[PAST + 1];
-    segment      s = {.t0 = c->t_known, .t1 = t1}, lower = s;
+    moment  m[PAST + 1];
+    segment s = open_segment(c, t1, end);
     if (c->npast < PAST || c->past[PAST - 1].t != c->t_known) return false;
     memcpy(m, c->past, sizeof c->past);
     m[PAST].t = t1;
     memcpy(m[PAST].power, end, sizeof m[PAST].power);
-    memcpy(s.power[0], c->power, sizeof s.power[0]);
-    memcpy(s.power[NODES - 1], end, sizeof s.power[0]);
-    lower = s;
-    interpolate_powers(m, 0, &s);
-    interpolate_powers(m, 1, &lower);
-    for (int which = 0; which < POWERS; which++)
-        if (!(fabs(work_up_to(&s, 1, which) - work_up_to(&lower, 1, which)) <= enough)) return false;
-    if (!fits_energies(c, &s, 1)) return false;
+    if (!is_settled(c, m, PAST + 1, &s)) return false;
     close_segment(c, &s);
     return true;
 }
@@ -380,29 +414,43 @@ static bool add_by_past(kd_certifier *c, double t1, const double end[POWERS])
 static kd_status look_inside(kd_certifier *c, kd_simulation *simulation, segment *s, int j)
 {
     kd_status status = go_inside(c, simulation, s->t0 + node[j] * (s->t1 - s->t0));
-    return status < 0 ? status : power_at(c, simulation, c->inside, s->power[j]);
+    return status < 0 ? status : power_at(c, simulation, c->inside, s->power[j], &s->energy[j]);
 }
 
-// Between the powers at both ends and in the middle those of a parabola
-static void fill_parabola(segment *s)
+// Moments before a segment that go on to its start at distances that are not short beside it
+static int useful_moments(const kd_certifier *c, const segment *s)
 {
-    for (int which = 0; which < POWERS; which++)
-        for (int j = 1; j < NODES - 1; j += 2) {
-            const double x = 2 * node[j] - 1, middle = s->power[2][which];
-            const double odd = 0.5 * (s->power[4][which] - s->power[0][which]);
-            const double even = 0.5 * (s->power[4][which] + s->power[0][which]) - middle;
-            s->power[j][which] = middle + x * (odd + x * even);
-        }
+    const double  least = 0.5 * COMPARABLE * (s->t1 - s->t0);
+    const moment *last = c->past + c->npast - 1;
+    int           n = 0;
+    if (c->npast > 0 && last->t == s->t0) n = 1;
+    while (n > 0 && n < c->npast && last[1 - n].t - last[-n].t >= least) n++;
+    return n;
 }
 
-// From t_known to t1, with the powers at both ends, linear in between
-static segment open_segment(const kd_certifier *c, double t1, const double end[POWERS])
+// The middle of the step is known: powers at the other nodes by the polynomial through both ends, the middle and what was
+// seen before, a parabola at least. true: that is accurate enough; inside: for times before the end, too, where a parabola
+// is not (h^4)
+static bool fill_by_middle(kd_certifier *c, segment *s, double part, bool inside)
 {
-    segment s = {.t0 = c->t_known, .t1 = t1};
-    for (int j = 0; j < NODES; j++)
-        for (int which = 0; which < POWERS; which++)
-            s.power[j][which] = c->power[which] + node[j] * (end[which] - c->power[which]);
-    return s;
+    const int before = useful_moments(c, s);
+    moment    m[PAST + 2], *next = m;
+    // from the oldest one to the start, the middle, the end
+    if (before > 0) memcpy(m, c->past + c->npast - before, (size_t)before * sizeof *m);
+    next += before;
+    if (before == 0) {
+        next->t = s->t0;
+        memcpy(next++->power, s->power[0], sizeof m->power);
+    }
+    next->t = s->t0 + 0.5 * (s->t1 - s->t0);
+    memcpy(next->power, s->power[2], sizeof m->power);
+    c->middle = *next++;
+    next->t = s->t1;
+    memcpy(next++->power, s->power[NODES - 1], sizeof m->power);
+    const int n = (int)(next - m);
+    if (n >= NODES && is_settled(c, m, n, s)) return true;
+    interpolate_powers(m, n, s);
+    return (!inside || n > NODES) && fits_energies(c, s, part);
 }
 
 // Without a look inside
@@ -421,18 +469,20 @@ static bool halves_agree(const kd_certifier *c, const segment *s, const segment 
     return differ <= fmax(fmax(SMOOTH * c->certificate.energy_scale, c->explained), enough_of(c));
 }
 
-static kd_status split(kd_certifier *c, kd_simulation *simulation, const segment *s, int depth);
+static kd_status split(kd_certifier *c, kd_simulation *simulation, const segment *s, int depth, bool whole);
 
-// A segment with the powers at its nodes: smooth or halved often enough, its work counts
-static kd_status add_segment(kd_certifier *c, kd_simulation *simulation, segment *s, int depth)
+// A segment with the powers at its nodes: smooth, as its energies want it where only its end is asked for, or halved often
+// enough, its work counts
+static kd_status add_segment(kd_certifier *c, kd_simulation *simulation, segment *s, int depth, bool whole)
 {
-    if (depth < MAX_DEPTH && !is_smooth(c, s)) return split(c, simulation, s, depth);
+    if (depth < MAX_DEPTH && !is_smooth(c, s) && !(whole && fits_energies(c, s, ldexp(1, -depth))))
+        return split(c, simulation, s, depth, whole);
     close_segment(c, s);
     return KD_OK;
 }
 
 // Two halves, the first one ends with the power in the middle
-static kd_status split(kd_certifier *c, kd_simulation *simulation, const segment *s, int depth)
+static kd_status split(kd_certifier *c, kd_simulation *simulation, const segment *s, int depth, bool whole)
 {
     segment half[2] = {{.t0 = s->t0, .t1 = s->t0 + 0.5 * (s->t1 - s->t0)}};
     half[1].t0 = half[0].t1;
@@ -440,6 +490,8 @@ static kd_status split(kd_certifier *c, kd_simulation *simulation, const segment
     for (int k = 0; k < 2; k++) {
         memcpy(half[k].power[0], s->power[2 * k], sizeof s->power[0]);
         memcpy(half[k].power[NODES - 1], s->power[2 * k + 2], sizeof s->power[0]);
+        half[k].energy[0] = s->energy[2 * k];
+        half[k].energy[NODES - 1] = s->energy[2 * k + 2];
         for (int j = 1; j < NODES - 1; j++) {
             kd_status status = look_inside(c, simulation, &half[k], j);
             if (status < 0) return status;
@@ -447,8 +499,8 @@ static kd_status split(kd_certifier *c, kd_simulation *simulation, const segment
     }
     // what they change is more than what they miss
     if (halves_agree(c, s, half)) depth = MAX_DEPTH - 1;
-    kd_status status = add_segment(c, simulation, &half[0], depth + 1);
-    return status < 0 ? status : add_segment(c, simulation, &half[1], depth + 1);
+    kd_status status = add_segment(c, simulation, &half[0], depth + 1, whole);
+    return status < 0 ? status : add_segment(c, simulation, &half[1], depth + 1, whole);
 }
 
 // The dense output of a step costs as much as the step. Behind an instant there are no steps before this one: its middle
@@ -462,23 +514,20 @@ static bool add_by_ends(kd_certifier *c, kd_simulation *simulation, double t1, c
     if (!is_of_motion(c) && !is_solved(c)) return false;
     if (c->nknots < 2 || k[0].t != s.t0 || k[1].t != t1 || useful > n || !rate_knots(c, simulation, n)) return false;
     interpolate_state(c, simulation, n, s.t0 + 0.5 * (s.t1 - s.t0));
-    if (power_at(c, simulation, c->inside, s.power[2]) < 0) return false;
-    fill_parabola(&s);
-    if (!fits_energies(c, &s, n > 2 ? 1 : OF_ENDS)) return false;
+    if (power_at(c, simulation, c->inside, s.power[2], &s.energy[2]) < 0) return false;
+    if (!fill_by_middle(c, &s, n > 2 ? 1 : OF_ENDS, false)) return false;
     close_segment(c, &s);
     return true;
 }
 
-// The work of a step: by its middle where that fits the energies and only the end is asked for, as the parabola is less
-// accurate before (h^4); by all nodes, by halves
+// The work of a step: by its middle where that is enough; by all nodes, by halves
 static kd_status add_step(kd_certifier *c, kd_simulation *simulation, double t1, const double end[POWERS], bool whole)
 {
     segment s = open_segment(c, t1, end);
     if (whole && add_by_ends(c, simulation, t1, end)) return KD_OK;
     kd_status status = look_inside(c, simulation, &s, 2);
     if (status < 0) return status;
-    if (whole) fill_parabola(&s);
-    const bool good = whole && fits_energies(c, &s, 1);
+    const bool good = fill_by_middle(c, &s, 1, !whole);
     for (int j = 1; j < NODES - 1 && !good; j += 2) {
         status = look_inside(c, simulation, &s, j);
         if (status < 0) return status;
@@ -487,7 +536,7 @@ static kd_status add_step(kd_certifier *c, kd_simulation *simulation, double t1,
         close_segment(c, &s);
         return KD_OK;
     }
-    return split(c, simulation, &s, 0);
+    return split(c, simulation, &s, 0, whole);
 }
 
 // ---- leaps of the potential energy ----------------------------------------------------------------------------------
@@ -539,7 +588,8 @@ static kd_status look_for_leap(kd_certifier *c, kd_simulation *simulation, doubl
     // what the balance of this step lacks
     const double missing = c->energy_end - c->energy_known + c->work[0] - before[0] - (c->work[1] - before[1]);
     c->energy_known = c->energy_end;
-    if (!(fabs(missing) > fmax(LEAP * c->certificate.energy_scale, BEYOND / PART * c->explained))) return KD_OK;
+    const double noise = fmax(c->certificate.energy_rounding, BEYOND / PART * c->explained);
+    if (!(fabs(missing) > fmax(LEAP * c->certificate.energy_scale, noise))) return KD_OK;
     return find_leap(c, simulation, fmax(t0, kd_simulation_step_start(simulation)), x->t, missing);
 }
 
@@ -569,23 +619,28 @@ kd_status kd_certifier_follow_steps(kd_certifier *c, kd_simulation *simulation, 
     // a new step: leaps of the last one are booked for good
     const double t0 = c->t_known, before[POWERS] = {c->work[0], c->work[1]};
     c->nsegments = 0;
+    c->middle.t = t0;
     book_leap(c);
     // a driver may show only some states: work of the steps between is a trapezoid
     if (start > c->t_known) { // steps that were not shown
         status = kd_simulation_inside(simulation, start, c->inside);
-        if (status >= 0) status = power_at(c, simulation, c->inside, end);
+        if (status >= 0) status = power_at(c, simulation, c->inside, end, &(double){0});
         if (status >= 0) add_line(c, start, end);
         c->nsegments = c->nknots = c->npast = 0;
     }
-    note_tolerance(c, simulation);
-    // the end with its rates, then the powers of all nodes
+    // the end with its rates; what errors explain, where the energies have outgrown what it was found with
     if (status >= 0) status = see_end(c, simulation, last, end);
+    if (status >= 0 && simulation) status = kd_certifier_renew_slopes(c, last);
     if (status < 0) return status;
+    note_tolerance(c, simulation);
+    c->peeks = false;
+    // then the powers of all nodes
     bool has_power = c->power[0] != 0 || c->power[1] != 0 || end[0] != 0 || end[1] != 0;
     if (!has_power || !simulation)
         add_line(c, last->t, end);
     else if (!add_by_past(c, last->t, end))
         status = add_step(c, simulation, last->t, end, x->t >= last->t);
+    if (status >= 0 && simulation && c->middle.t > t0) keep_moment(c, c->middle.t, c->middle.power);
     if (status >= 0 && simulation) keep_moment(c, last->t, end);
     return status >= 0 && simulation ? look_for_leap(c, simulation, t0, before) : status;
 }

@@ -12,7 +12,8 @@
 //                        more patience, far beyond what its accuracy would allow if the fastest motion took part: an
 //                        oscillation of amplitude 1 has the error (h rho)^9 / 9! in a step
 // implicit -> explicit   h rho of its steps is small beside the ratio R of the costs of both methods' steps: then an
-//                        explicit step of that length, or some of them, cost less
+//                        explicit step of that length, or some of them, cost less; or steps are shorter than R times those
+//                        that the explicit method made before it was left: the change has not paid
 //
 // R is a function of dimensions alone, measured once on gallery and chains (docs/methods/choice.md), so that a run gives
 // the same bits on every machine. A method that was left at once is tried again later and later.
@@ -28,13 +29,15 @@
 #include "simulation/fits.h"
 #include "simulation/options.h"
 
-static const double NEAR_BORDER = 3.5;  // h rho from which stability, not accuracy, is taken to limit a step of dop853
-static const double IMPOSSIBLE = 12;    // h rho that no step of dop853 stands: rho is wrong there (f_x far from normal)
-static const double FASTER = 2.5;       // times what accuracy allows: the fastest motion is not in the solution
-static const double CHEAP = 3;          // h rho / R of an implicit step below which explicit ones cost less
+static const double NEAR_BORDER = 3.5; // h rho from which stability, not accuracy, is taken to limit a step of dop853
+static const double IMPOSSIBLE = 12;   // h rho that no step of dop853 stands: rho is wrong there (f_x far from normal)
+static const double FASTER = 2.5;      // times what accuracy allows: the fastest motion is not in the solution
+static const double PAID = 0.9; // of R times the explicit steps: a mean implicit step below was not worth the change
+static const double CHEAP = 3;  // h rho / R of an implicit step below which explicit ones cost less
 static const double HOPELESS = 2e4;     // [1/s] rho beyond which explicit steps are not even tried at the start
 static const double SPARSE_COST = 0.35; // R of bdf on ggl with a sparse matrix,
 static const double FULL_SIZE = 165;    // entries in a column of M that add 1 to it
+static const double LOOPED_ENTRIES = 8; // entries by which a step of dop853 with constraints is twice as dear
 static const double DENSE_SIZE = 10;    // nv beyond which steps of bdf with sparse matrices are cheaper than of radau
 static const double CUT_SIZE = 42;      // the same where events start methods again, without constraints
 static const double CUT_LOOPED = 155;   // and with them
@@ -47,6 +50,7 @@ enum { ITERATIONS = 24, FEWER = 8 };                        // of the power meth
 enum { NEAR = 4, HITS = 5 * NEAR, HITS_MOST = 640 * NEAR }; // steps near the border before a change count so much
 enum { PAUSE = 8, PAUSE_MULTISTEP = 48, PAUSE_MOST = 256 }; // steps of the implicit method before rho is looked at
 enum { REFRESHED = 25 };                                    // explicit steps until rho is found anew
+enum { LATELY = 16 };                                       // explicit steps of a mean
 
 struct kd_choice {
     kd_arena       arena;
@@ -65,6 +69,9 @@ struct kd_choice {
     int            hits, needed; // steps near the border, in a row; until a change
     int            since, pause; // steps since the last look at rho
     double         longest;      // step of the implicit method since then
+    double         passed;       // [s] in the second half of its steps since then
+    double         pace;         // [s] mean of the last steps of the explicit method,
+    double         left_radius;  // and rho when it was left; NaN: it was not
     char           reason[160];
 };
 
@@ -171,8 +178,10 @@ static kd_method_pair implicit_of(kd_eom_data *point, const kd_inputs *inputs, c
         return along_tree;
     }
     if (!is_possible(opt, sparse)) return (kd_method_pair){usual.formulation, usual.integrator};
-    const double part = column_entries(point, inputs, x) / FULL_SIZE;
-    *cost = SPARSE_COST + part * part;
+    // with constraints explicit steps factor M, too, whose columns are as full: they are dearer by as much
+    const bool   looped = kd_eom_dims(eom).nlambda + kd_eom_dims(eom).nmu > 0;
+    const double entries = column_entries(point, inputs, x), part = entries / FULL_SIZE;
+    *cost = (SPARSE_COST + part * part) / (looped ? 1 + entries / LOOPED_ENTRIES : 1);
     return sparse;
 }
 
@@ -279,7 +288,7 @@ kd_status kd_choice_create(kd_eom_data *point, const kd_inputs *inputs, const kd
     if (inputs) self->inputs = *inputs;
     self->explicit_method = (kd_method_pair){KD_ODE, KD_DOP853};
     self->implicit_method = implicit_of(point, &self->inputs, x, opt, why_not != NULL, &self->cost);
-    self->radius = NAN;
+    self->radius = self->left_radius = NAN;
     self->border = border_of(opt);
     self->needed = HITS;
     kd_status status = why_not ? KD_OK : create_flow(self, point, x, opt);
@@ -351,7 +360,8 @@ void kd_choice_begin(kd_choice *self, bool stiff)
 {
     self->stiff = stiff;
     self->hits = self->since = 0;
-    self->longest = 0;
+    self->longest = self->passed = 0;
+    if (!stiff) self->pace = 0;
     // methods with a memory begin with low order and short steps
     self->pause = kd_integrator_about(self->implicit_method.integrator, NULL)->one_step ? PAUSE : PAUSE_MULTISTEP;
 }
@@ -367,6 +377,7 @@ static void refresh(kd_choice *self, const kd_state *x)
 // Explicit steps near the border of stability, one after the other
 static bool is_too_stiff(kd_choice *self, const kd_state *x, double h, bool advised)
 {
+    self->pace += self->pace > 0 ? (h - self->pace) / LATELY : h;
     if (self->since >= REFRESHED) refresh(self, x);
     const double reach = h * self->radius;
     if (reach < IMPOSSIBLE) self->hits += reach > NEAR_BORDER ? NEAR : reach > self->border ? 1 : -NEAR;
@@ -378,15 +389,27 @@ static bool is_too_stiff(kd_choice *self, const kd_state *x, double h, bool advi
     return advised || (h * self->radius > self->border && h * self->radius < IMPOSSIBLE);
 }
 
-// Implicit steps that explicit ones could make at less cost. The longest counts: behind a kick all steps are short
+// Has the change to implicit steps of this length not paid? Explicit ones were as long as that when they were left; a
+// fastest motion that is faster now makes them shorter
+static bool is_dearer(const kd_choice *self, double step)
+{
+    if (!(self->left_radius > 0 && self->pace > 0)) return false;
+    return step < PAID * self->cost * self->pace * fmin(1, self->left_radius / self->radius);
+}
+
+// Implicit steps that explicit ones could make at less cost: by rho the longest counts, as behind a kick all steps are
+// short, beside the explicit ones of before the mean, but for those after which the method has found its order
 static bool is_too_smooth(kd_choice *self, const kd_state *x, double h)
 {
+    const int half = self->pause / 2;
     self->longest = fmax(self->longest, h);
+    if (self->since > half) self->passed += h;
     if (self->since < self->pause) return false;
-    const double longest = self->longest;
-    self->longest = 0;
+    const double longest = self->longest, mean = self->passed / (self->since - half);
+    self->longest = self->passed = 0;
     refresh(self, x);
     self->pause = self->pause < PAUSE_MOST ? 2 * self->pause : PAUSE_MOST;
+    if (is_dearer(self, mean)) return true;
     // where accuracy shortens explicit steps, those of the implicit method may be shorter, too
     return longest * self->radius < CHEAP * self->cost * self->border / NEAR_BORDER;
 }
@@ -396,6 +419,7 @@ bool kd_choice_look(kd_choice *self, const kd_state *x, double h, bool advised)
     if (!self->flow) return false;
     self->since++;
     const bool change = self->stiff ? is_too_smooth(self, x, h) : is_too_stiff(self, x, h, advised);
+    if (change && !self->stiff) self->left_radius = self->radius;
     // who comes back from an implicit method must have better reasons the next time
     if (change && self->stiff && self->needed < HITS_MOST) self->needed *= 4;
     return change;
@@ -408,7 +432,7 @@ kd_status kd_method_automatic(const kd_eom *eom, const kd_inputs *inputs, const 
     kd_text(why, size, "%s", "");
     if (!eom || !opt || !kd_state_fits(eom, x)) return KD_ERR_ARGUMENT;
     // one that was named has no choice
-    if (opt->formulation != KD_FORMULATION_CHOSEN || opt->integrator != KD_INTEGRATOR_CHOSEN) {
+    if (!kd_method_is_free(opt)) {
         *opt = kd_method_named(opt);
         return KD_OK;
     }
@@ -440,7 +464,7 @@ void kd_choice_archive(kd_choice *self, kd_archive *a)
     if (self->state) kd_state_archive(self->state, a);
     if (self->flow) kd_dae_archive(self->flow, a);
     KD_ARCHIVE_BOOLS(a, &self->directed, &self->stiff, &self->starts_stiff);
-    KD_ARCHIVE_REALS(a, &self->cost, &self->radius, &self->longest);
+    KD_ARCHIVE_REALS(a, &self->cost, &self->radius, &self->longest, &self->passed, &self->pace, &self->left_radius);
     int *steps[] = {&self->hits, &self->needed, &self->since, &self->pause};
     for (int k = 0; k < 4; k++) kd_archive_int(a, steps[k], 0, INT_MAX / 2);
 }

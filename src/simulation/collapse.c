@@ -17,6 +17,11 @@
 // attempts were taken back, and some steps were kept that do not stand. Steps that feel their way to a jump are taken
 // back as often, but stand then, or are accounted for.
 //
+// Steps that find no solution. Where Newton's method meets rounding, as next to a singular position with a tight tolerance,
+// steps shrink until it converges, grow, and fail again, and lead on by some 1e-9 of the time. The run is
+// ended when, again and again over thousands of attempts, the pace is as above and less than SLOWED of the best that the
+// run has had, and many attempts failed that way. Runs that are merely long have the pace that they always had.
+//
 // Blow-up. The largest velocity doubles again and again in equal times, to more than EXPLODED times its size at the
 // start (at least 1), and an element feeds as much energy as that takes. Motion that an applied force speeds up doubles
 // more and more slowly; a tumbling pendulum gets its energy from nobody.
@@ -35,6 +40,8 @@
 #define LOOKS 24           // that must find a jump ..
 #define AGAINST 6          // .. less so many for each that does not
 #define TAKEN_BACK 0.5     // part of the attempts, in LOOKS intervals in a row
+#define FAILED 0.25        // part of the attempts without a solution, in as many
+#define SLOWED 1e-3        // of the best pace
 #define LEAST_INTERVAL 150 // attempts between two looks: from here ..
 #define MORE_INTERVAL 131  // .. to so many more
 #define LONGEST_WAIT 4096  // times that, after looks that found nothing
@@ -77,6 +84,10 @@ struct kd_collapse {
     kd_effort stuck_from;     // where steps began to be taken back
     double    t_stuck;        // time there
     int       stuck;          // intervals since then
+    kd_effort lost_from;      // where attempts began to find no solution
+    double    t_lost;         // time there
+    int       lost;           // intervals since then
+    double    best;           // [s] per attempt in the quickest interval
     int       looks;          // that found a jump
     long      wait;           // factor of the interval
     double    pace;           // [s] per attempt when a look found nothing
@@ -131,10 +142,11 @@ static void widen(kd_collapse *c, const kd_state *x)
 void kd_collapse_begin(kd_collapse *c, const kd_state *x, kd_effort effort)
 {
     // no look has been made; velocities are compared with those of here
-    c->mark = c->stuck_from = effort;
+    c->mark = c->stuck_from = c->lost_from = effort;
     c->from = effort.attempts;
-    c->t_mark = c->t_from = c->t_stuck = x->t;
-    c->stuck = 0;
+    c->t_mark = c->t_from = c->t_stuck = c->t_lost = x->t;
+    c->stuck = c->lost = 0;
+    c->best = 0;
     c->interval = LEAST_INTERVAL;
     c->wait = 1;
     c->looks = 0;
@@ -368,6 +380,26 @@ static kd_status look_for_retractions(kd_collapse *c, const kd_state *x, kd_effo
     return KD_ERR_STAGNATION;
 }
 
+// The same: did many attempts find no solution, and is the pace far below the best one?
+static kd_status look_for_failures(kd_collapse *c, const kd_state *x, kd_effort now, kd_effort mark, double t,
+                                   double pace, char *message, size_t size)
+{
+    const double failed = (double)(now.failed - mark.failed), all = (double)(now.attempts - mark.attempts);
+    if (!(failed > FAILED * all && pace < SLOWED * c->best)) {
+        c->lost = 0;
+        return KD_OK;
+    }
+    if (c->lost++ == 0) c->lost_from = mark, c->t_lost = t;
+    if (c->lost < LOOKS) return KD_OK;
+    kd_text(message, size,
+            "the last %ld attempts of steps led from t = %.9g s to t = %.9g s only: in %ld of them Newton's method "
+            "found no "
+            "solution, however short the steps are; the equations are next to a singular position, or rounding is "
+            "larger than the tolerance: take a larger tolerance, or another method",
+            now.attempts - c->lost_from.attempts, c->t_lost, x->t, now.failed - c->lost_from.failed);
+    return KD_ERR_STAGNATION;
+}
+
 // In a slow interval that began after so many attempts at t_begun: is there a jump next to x, as there was before?
 static kd_status look_for_jumps(kd_collapse *c, const kd_state *x, long attempts, long begun, double t_begun,
                                 double pace, char *message, size_t size)
@@ -403,13 +435,15 @@ static kd_status look_at_pace(kd_collapse *c, const kd_state *x, kd_effort now, 
     c->mark = now;
     c->t_mark = x->t;
     c->interval = LEAST_INTERVAL + (long)(draw(c) % MORE_INTERVAL);
+    c->best = fmax(c->best, pace);
     if (!(pace * MOST < t_end - x->t)) {
         c->wait = 1;
-        c->looks = c->stuck = 0;
+        c->looks = c->stuck = c->lost = 0;
         return KD_OK;
     }
     kd_status status = look_for_jumps(c, x, now.attempts, begun.attempts, t_begun, pace, message, size);
-    return status < 0 ? status : look_for_retractions(c, x, now, begun, t_begun, message, size);
+    if (status >= 0) status = look_for_retractions(c, x, now, begun, t_begun, message, size);
+    return status < 0 ? status : look_for_failures(c, x, now, begun, t_begun, pace, message, size);
 }
 
 // ---- blow-up --------------------------------------------------------------------------------------------------------
@@ -472,13 +506,16 @@ void kd_collapse_archive(kd_collapse *c, kd_archive *a)
     c->seed = (unsigned long long)part[2] << 48 | (unsigned long long)part[1] << 24 | (unsigned long long)part[0];
     kd_archive_bool(a, &c->steep);
     KD_ARCHIVE_REALS(a, &c->steep_way, &c->t_mark, &c->t_from, &c->t_stuck, &c->pace);
+    KD_ARCHIVE_REALS(a, &c->t_lost, &c->best);
     // both are at least 1: velocities are doubled from there
     kd_archive_least(a, &c->reference, 1);
     kd_archive_least(a, &c->doubled, 1);
     KD_ARCHIVE_COUNTS(a, &c->mark.attempts, &c->mark.retracted, &c->mark.unverified, &c->interval, &c->from, &c->wait);
     KD_ARCHIVE_COUNTS(a, &c->stuck_from.attempts, &c->stuck_from.retracted, &c->stuck_from.unverified);
+    KD_ARCHIVE_COUNTS(a, &c->mark.failed, &c->stuck_from.failed, &c->lost_from.attempts, &c->lost_from.failed);
     kd_archive_int(a, &c->looks, 0, INT_MAX / 2);
     kd_archive_int(a, &c->stuck, 0, LOOKS);
+    kd_archive_int(a, &c->lost, 0, LOOKS);
     kd_archive_doubles(a, c->t_doubled, DOUBLINGS + 1);
     kd_archive_int(a, &c->ndoubled, 0, DOUBLINGS + 1);
 }

@@ -11,6 +11,7 @@ typedef struct kd_effort {
     long attempts;
     long retracted;  // of them were accepted at first, and taken back after a check
     long unverified; // steps that did not stand the check, but could not be made shorter
+    long failed;     // attempts in which Newton's method found no solution
 } kd_effort;
 
 // data is moved by each look, and must outlive it; *inputs is copied.

@@ -551,7 +551,7 @@ static void find_steps(const kd_explainer *e, kd_explanation *out)
 
 void kd_explainer_result(const kd_explainer *e, kd_suspects suspects, void *context, kd_explanation *out)
 {
-    if (!e) return;
+    if (!e || !out) return;
     // largest weight first, until shares are negligible
     const double all = e->sum[SMALL] + e->sum[ERROR] + e->sum[NEWTON];
     *out = e->counted;

@@ -97,7 +97,7 @@ bool kd_method_misfit(const kd_simulation_options *given, kd_misfit *out)
     *out = (kd_misfit){.why = "", .works = ""};
     const kd_simulation_options *o = given;
     // what was left open is completed first
-    if (given && kd_method_is_open(given)) named = kd_method_named(given), o = &named;
+    if (kd_method_is_open(given)) named = kd_method_named(given), o = &named;
     const kd_formulation_info *form = o ? kd_formulation_about(o->formulation) : NULL;
     const kd_integrator_info  *m = o ? kd_integrator_about(o->integrator, &o->integrator_options) : NULL;
     if (!form) return !refuse(out, "formulation", NULL, "it is none of the list", "formulation psf");
@@ -134,7 +134,18 @@ kd_formulation kd_method_formulation(const kd_simulation_options *o)
 
 bool kd_method_is_open(const kd_simulation_options *o)
 {
-    return o->formulation == KD_FORMULATION_CHOSEN || o->integrator == KD_INTEGRATOR_CHOSEN;
+    return o && (o->formulation == KD_FORMULATION_CHOSEN || o->integrator == KD_INTEGRATOR_CHOSEN);
+}
+
+bool kd_method_is_free(const kd_simulation_options *o)
+{
+    return o->formulation == KD_FORMULATION_CHOSEN && o->integrator == KD_INTEGRATOR_CHOSEN;
+}
+
+void kd_method_free(kd_simulation_options *o)
+{
+    o->formulation = KD_FORMULATION_CHOSEN;
+    o->integrator = KD_INTEGRATOR_CHOSEN;
 }
 
 kd_simulation_options kd_method_named(const kd_simulation_options *o)

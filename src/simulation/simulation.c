@@ -109,7 +109,7 @@ static kd_effort effort_of(const kd_simulation *s)
 {
     const kd_stats stats = kd_simulation_stats(s);
     const long     unverified = s->verify ? kd_verify_result(s->verify)->unverified : 0;
-    return (kd_effort){stats.steps, stats.retracted, s->verified.unverified + unverified};
+    return (kd_effort){stats.steps, stats.retracted, s->verified.unverified + unverified, stats.rejected_newton};
 }
 
 // Consistent values in x and a fresh integrator, KD_OK, > 0 with news, < 0

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "core/text.h"
+#include "simulation/fits.h"
 
 static const double WORTH = 0.6; // of the cost of the run: what is not cheaper than this is not worth a word
 
@@ -52,8 +53,7 @@ kd_status kd_simulation_advice(kd_simulation *s, char *text, size_t size)
     // what would be chosen here, with rho of the present state
     kd_choice            *choice;
     kd_simulation_options open = s->given;
-    open.formulation = KD_FORMULATION_CHOSEN;
-    open.integrator = KD_INTEGRATOR_CHOSEN;
+    kd_method_free(&open);
     kd_status status = kd_choice_create(s->data, &s->inputs, s->x, &open, &choice);
     if (status < 0) return status;
     const pace p = pace_of(s);

@@ -200,7 +200,7 @@ kd_status kd_simulation_create(const kd_eom *eom, const kd_inputs *inputs, const
     s->passed = NAN;
     s->begun = x->t;
     if (inputs) s->inputs = *inputs;
-    const bool open = s->opt.formulation == KD_FORMULATION_CHOSEN && s->opt.integrator == KD_INTEGRATOR_CHOSEN;
+    const bool open = kd_method_is_free(&s->opt);
     if (!open) s->opt = kd_method_named(&s->opt);
     status = kd_simulation_check_options(&s->opt, message, size);
     if (status == KD_OK) status = check_times(&s->opt, x->t, message, size);

@@ -62,26 +62,32 @@ static bool go(kd_eom_data *data, const kd_dims *n, const kd_state *x, int which
     return kd_eom_oplus(data, x->p, e, y->p) == KD_EVAL_OK;
 }
 
-bool kd_slopes_widen(kd_eom_data *data, const kd_eom *eom, const kd_state *x, double passed, unsigned seed, kd_state *y,
-                     double *e, double *invariant, kd_slopes *slopes)
+bool kd_slopes_widen(kd_eom_data *data, const kd_eom *eom, const kd_state *x, const kd_energies *here,
+                     kd_slope_kind kind, kd_state *y, double *e, double *invariant, kd_slopes *slopes)
 {
     const kd_dims n = kd_eom_dims(eom);
+    const bool    known = here && n.ne == 0;
     double        energy[2], power[2];
-    // x itself, then velocities, where the position stays, and positions, with relative and with absolute errors
-    if (!evaluate(data, eom, x, false, &energy[0], &power[0], invariant)) return false;
-    for (int k = 0; k < 2 * KD_SLOPES; k++) {
-        const int  which = k / 2;
-        const bool relative = k % 2 == 0;
-        double     unit;
-        draw_errors(&n, x, which, relative, &seed, e, &unit);
+    // x itself, then velocities, where the position stays, and positions
+    if (known) {
+        energy[0] = here->kinetic + here->potential;
+        power[0] = here->supplied - here->dissipated;
+        kd_eom_at_position(data, x->p, x->s);
+    } else if (!evaluate(data, eom, x, false, &energy[0], &power[0], invariant)) {
+        return false;
+    }
+    double *by_invariant = kind.relative ? &slopes->invariant_by_rtol : &slopes->invariant_by_atol;
+    double *by_work = kind.relative ? &slopes->work_by_rtol : &slopes->work_by_atol;
+    double *by_energy = kind.relative ? slopes->energy_by_rtol : slopes->energy_by_atol;
+    for (int which = 0; which < KD_SLOPES; which++) {
+        double unit;
+        draw_errors(&n, x, which, kind.relative, &kind.seed, e, &unit);
         if (!go(data, &n, x, which, e, y) ||
             !evaluate(data, eom, y, which == KD_SLOPE_VELOCITY, &energy[1], &power[1], invariant + n.ne))
             return false;
         // the largest along the run; work is the sum over the time that has passed
-        double *by_energy = relative ? &slopes->energy_by_rtol[which] : &slopes->energy_by_atol[which];
-        double *by_invariant = relative ? &slopes->invariant_by_rtol : &slopes->invariant_by_atol;
-        *(relative ? &slopes->work_by_rtol : &slopes->work_by_atol) += fabs(power[1] - power[0]) / unit * passed;
-        *by_energy = fmax(*by_energy, fabs(energy[1] - energy[0]) / unit);
+        *by_work += fabs(power[1] - power[0]) / unit * kind.passed;
+        by_energy[which] = fmax(by_energy[which], fabs(energy[1] - energy[0]) / unit);
         for (int i = 0; i < n.ne; i++)
             *by_invariant = fmax(*by_invariant, fabs(invariant[n.ne + i] - invariant[i]) / unit);
     }

@@ -13,11 +13,17 @@ typedef struct kd_slopes {
     double work_by_rtol, work_by_atol; // [J] of the powers, summed up over time
 } kd_slopes;
 
-// Change of kinetic + potential energy and of the invariants when all components err at once, with signs that seed
-// draws: of the size of |gradient| |error|, with the norm of Euclid; powers change for the time that has passed. data
-// is at the time of x and is left at another state; y, e (nv) and invariant (2 ne) are workspace. Largest values so far
-// stay in *slopes. false: not to be had here
-bool kd_slopes_widen(kd_eom_data *data, const kd_eom *eom, const kd_state *x, double passed, unsigned seed, kd_state *y,
-                     double *e, double *invariant, kd_slopes *slopes);
+// Relative or absolute errors of all components at once, with signs that seed draws
+typedef struct kd_slope_kind {
+    bool     relative;
+    double   passed; // [s] for which powers count that change
+    unsigned seed;
+} kd_slope_kind;
+
+// Change of kinetic + potential energy and of the invariants by such errors: of the size of |gradient| |error|, with the
+// norm of Euclid. here: the energies of x, NULL: not known. data is at the time of x and is left at another state; y, e (nv)
+// and invariant (2 ne) are workspace. Largest values so far stay in *slopes. false: not to be had here
+bool kd_slopes_widen(kd_eom_data *data, const kd_eom *eom, const kd_state *x, const kd_energies *here,
+                     kd_slope_kind kind, kd_state *y, double *e, double *invariant, kd_slopes *slopes);
 
 #endif

@@ -24,12 +24,13 @@
 #define EQUILIBRATE 5         // sweeps of row and column scaling
 #define ROUNDING 1e-13        // entries of a block below this part of its largest one
 #define NEWTON_LIMIT 12       // iterations of the LU path
-#define APPROACH_LIMIT 25     // iterations of phase 2
+#define APPROACH_LIMIT 200    // iterations of phase 2; far guesses in curved valleys take 30
 #define LONGEST 5.0           // increment of a position beside its size: beyond, the linear model says nothing
 #define HALVINGS 12           // of a step of phase 2
-#define CURVATURE_STEP 1e-4   // relative difference of J for the reduced Hessian
-#define CONTRACTION 0.1       // slower than this without F'': form the reduced Hessian,
-#define CONTRACTION_MANY 0.4  // with many free directions, where 2 (n - rank) Jacobians are dear
+#define UNSEEN 1e-11 // part of the objective that a step must gain for its values to tell: sums of rounding below
+#define CURVATURE_STEP 1e-4  // relative difference of J for the reduced Hessian
+#define CONTRACTION 0.1      // slower than this without F'': form the reduced Hessian,
+#define CONTRACTION_MANY 0.4 // with many free directions, where 2 (n - rank) Jacobians are dear
 #define MANY 10
 
 static int smaller(int a, int b)
@@ -496,15 +497,16 @@ static bool tangent_step(kd_closest *c, double *matrix, int k)
 }
 
 // The step of phase 2 into tangent: Gauss-Newton; where that contracts slowly, Newton with the curvature of F, if the
-// Hessian is positive definite there. Returns its size, < 0: none.
-static double choose_tangent(kd_closest *c, int k, double size_old)
+// Hessian is positive definite there. Returns its size, < 0: none. curved: the curvature has been looked at.
+static double choose_tangent(kd_closest *c, int k, double size_old, bool *curved)
 {
     size_t  order = (size_t)k * (size_t)k;
     double *copy = c->reduced + order;
     // N' W N z = -N' grad
     memcpy(copy, c->reduced, order * sizeof(double));
     double size = tangent_step(c, copy, k) ? relative_size(c, c->tangent, c->nx) : -1.0;
-    if (size >= 0.0 && size <= (k > MANY ? CONTRACTION_MANY : CONTRACTION) * size_old) return size;
+    *curved = !(size >= 0.0 && size <= (k > MANY ? CONTRACTION_MANY : CONTRACTION) * size_old);
+    if (!*curved) return size;
     // N' (W + sum lambda F'') N z = -N' grad
     memcpy(c->hessian, c->reduced, order * sizeof(double));
     if (add_curvature(c, k) && tangent_step(c, c->hessian, k)) return relative_size(c, c->tangent, c->nx);
@@ -513,9 +515,12 @@ static double choose_tangent(kd_closest *c, int k, double size_old)
 }
 
 // Move along the tangent, back to F = 0, with halved steps until the objective decreases. The tangent is kept in z.
+// The objective is a square: it sees moves of no less than the root of rounding. A step that promises less is taken whole;
+// whether it was good, the size of the next one tells.
 static bool move_tangent(kd_closest *c, double before)
 {
-    double *start = c->z + c->n, slope = kd_dot(c->n, c->grad, c->tangent);
+    double    *start = c->z + c->n, slope = kd_dot(c->n, c->grad, c->tangent);
+    const bool unseen = fabs(slope) <= UNSEEN * before;
     memcpy(start, c->y, (size_t)c->n * sizeof(double));
     memcpy(c->z, c->tangent, (size_t)c->n * sizeof(double));
     // y = start + alpha tangent, back onto F = 0
@@ -523,7 +528,7 @@ static bool move_tangent(kd_closest *c, double before)
     for (int halving = 0; halving < HALVINGS; halving++, alpha *= 0.5) {
         for (int j = 0; j < c->n; j++) c->y[j] = start[j] + alpha * c->z[j];
         if (kd_closest_feasible(c) != KD_CLOSEST_DONE) continue;
-        if (objective(c, c->grad) <= before + SUFFICIENT * alpha * slope + 4.0 * DBL_EPSILON * before) return true;
+        if (unseen || objective(c, c->grad) <= before + SUFFICIENT * alpha * slope) return true;
     }
     memcpy(c->y, start, (size_t)c->n * sizeof(double));
     return false;
@@ -532,6 +537,7 @@ static bool move_tangent(kd_closest *c, double before)
 kd_closest_end kd_closest_approach(kd_closest *c)
 {
     double size_old = DBL_MAX;
+    bool   curved = false, curved_old = false;
     for (int iteration = 0; iteration < APPROACH_LIMIT; iteration++) {
         // gradient of the distance, directions along F = 0
         double before = objective(c, c->grad);
@@ -539,11 +545,15 @@ kd_closest_end kd_closest_approach(kd_closest *c)
         if (k == 0 || before == 0.0) return KD_CLOSEST_DONE;
         // Newton step along them; the end where it is negligible
         reduce_weight(c, k);
-        double size = choose_tangent(c, k, size_old);
-        if (size <= 0.1 * c->tolerance) return KD_CLOSEST_DONE;
-        if (size < 1e-6 && size > 0.5 * size_old) return KD_CLOSEST_DONE; // noise of differences
+        double size = choose_tangent(c, k, size_old, &curved);
+        if (size <= 0.1 * c->tolerance) {
+            if (size > 0.0) kd_axpy(c->n, 1.0, c->tangent, c->y); // F stays 0: it changes by the square
+            return KD_CLOSEST_DONE;
+        }
+        if (curved_old && size < 1e-6 && size > 0.5 * size_old) return KD_CLOSEST_DONE; // noise of differences
         if (!move_tangent(c, before)) break;
         size_old = size;
+        curved_old = curved;
     }
     return kd_closest_feasible(c); // decomposed at y again
 }

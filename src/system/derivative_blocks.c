@@ -140,7 +140,7 @@ static kd_eval update_matrix(kd_work *w, const kd_point *x, kd_fn fn, kd_var var
             *out = &w->stiff_states.matrix[i];
             return kd_work_stiff_states(w, x);
         }
-    *out = kd_work_matrix(w, plan);
+    *out = plan == w->G.plan ? &w->G : kd_work_matrix(w, plan);
     // constraint matrices need the position only
     const kd_matrix_values *const of_position[] = {&w->G, &w->H, &w->g_p, &w->g_s, &w->c_p, &w->c_s};
     for (size_t i = 0; i < sizeof of_position / sizeof *of_position; i++)
@@ -214,6 +214,18 @@ static kd_eval stiffness(const kd_point *x, double by_p, double by_v, int part, 
     return kd_work_stiff_sum(context, x, by_p, by_v, part, parts, values);
 }
 
+static bool fits_mass(void *context)
+{
+    const kd_work *w = context;
+    return w->stiff.fits_mass;
+}
+
+static kd_eval mass_and_stiffness(const kd_point *x, double by_p, double by_v, int part, int parts, void *context,
+                                  double *values)
+{
+    return kd_work_mass_and_stiff(context, x, by_p, by_v, part, parts, values);
+}
+
 // ---- definition -----------------------------------------------------------------------------------------------------
 
 void kd_system_define_derivatives(const kd_system *s, kd_eom_def *def)
@@ -223,5 +235,7 @@ void kd_system_define_derivatives(const kd_system *s, kd_eom_def *def)
     def->pattern = pattern;
     def->sparse = sparse;
     if (s->dense_tree) def->stiffness = stiffness;
+    if (s->dense_tree) def->fits_mass = fits_mass;
+    if (s->dense_tree) def->mass_and_stiffness = mass_and_stiffness;
     give_derivatives(s, &def->dims, def);
 }

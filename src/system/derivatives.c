@@ -23,11 +23,6 @@
 
 // ---- columns of measures --------------------------------------------------------------------------------------------
 
-static double component(const kd_vec3 *a, int i)
-{
-    return i == 0 ? a->x : i == 1 ? a->y : a->z;
-}
-
 // The slopes of a measure from the columns w, u of its pair
 void kd_work_slope(kd_work *w, int measure)
 {
@@ -39,7 +34,7 @@ void kd_work_slope(kd_work *w, int measure)
     // shift: a component of u itself; length: no turn enters; otherwise N.w + F.u
     switch (m->kind) {
     case KD_MEASURE_SHIFT:
-        for (int l = 0; l < n; l++) out[l] = component(&c[l].u, m->i);
+        for (int l = 0, i = m->i; l < n; l++) out[l] = (&c[l].u.x)[i];
         break;
     case KD_MEASURE_LENGTH:
         kd_measure_gradient(m, &w->rel[m->pair], &N, &F);
@@ -60,15 +55,20 @@ static void fill_slopes(kd_work *w, int first, int end)
         if (s->measure[i].kind != KD_MEASURE_DOF) kd_work_slope(w, i);
 }
 
-// The measure with its changes along dof l, or along its rate.
+// The changes of a measure along dof l, or along its rate.
 kd_jet kd_work_jet_along(const kd_work *w, const kd_measure *m, int l, bool by_rate)
 {
     if (m->kind == KD_MEASURE_DOF) return (kd_jet){.d = by_rate ? 0.0 : 1.0, .d1 = by_rate ? 1.0 : 0.0};
-    const kd_change *c = change_of(w, m, l);
     // along the dof: the point moves by w, u and takes its rates along; along its rate: only velocities change
-    kd_tangent along_position = {c->w, c->u, c->omega_q, c->dd_q, c->alpha_q, c->ddd_q};
-    kd_tangent along_rate = {{0, 0, 0}, {0, 0, 0}, c->w, c->u, c->alpha_v, c->ddd_v};
-    return kd_measure_jet(m, &w->rel[m->pair], by_rate ? &along_rate : &along_position, NAN);
+    const kd_change *c = change_of(w, m, l);
+    const int        i = m->i;
+    if (m->kind == KD_MEASURE_SHIFT)
+        return by_rate
+                   ? (kd_jet){.d1 = component(&c->u, i), .d2 = component(&c->ddd_v, i)}
+                   : (kd_jet){.d = component(&c->u, i), .d1 = component(&c->dd_q, i), .d2 = component(&c->ddd_q, i)};
+    const kd_tangent along = by_rate ? (kd_tangent){{0, 0, 0}, {0, 0, 0}, c->w, c->u, c->alpha_v, c->ddd_v}
+                                     : (kd_tangent){c->w, c->u, c->omega_q, c->dd_q, c->alpha_q, c->ddd_q};
+    return kd_measure_jet(m, &w->rel[m->pair], &along, NAN);
 }
 
 // ---- frozen loads of pairs ------------------------------------------------------------------------------------------

@@ -1,38 +1,45 @@
 // derivatives_plan.c: patterns of the sparse derivatives: all matrices and their plans in one order, from a run that
 // records entries instead of adding numbers.
+#include <stddef.h>
+
 #include "element/force.h"
 #include "math/linsolve.h"
 #include "system/derivatives_impl.h"
 
-// one list of all matrices and one of their plans, in the same order; so are the sizes in kd_system_plan
+// all matrices and their plans, which have the same names; so are the sizes in kd_system_plan ordered
+#define MATRIX(name)                                                                                                   \
+    {                                                                                                                  \
+        offsetof(kd_work, name), offsetof(kd_system, name)                                                             \
+    }
+static const struct {
+    size_t values, plan;
+} places[] = {
+    MATRIX(residual_p), MATRIX(residual_v), MATRIX(residual_r), MATRIX(G),
+    MATRIX(H),          MATRIX(gI_p),       MATRIX(gII_p),      MATRIX(gII_v),
+    MATRIX(h_p),        MATRIX(hI_p),       MATRIX(hI_v),       MATRIX(b_p),
+    MATRIX(b_v),        MATRIX(b_r),        MATRIX(Z),          MATRIX(Z_p),
+    MATRIX(g_p),        MATRIX(g_s),        MATRIX(c_p),        MATRIX(c_s),
+    MATRIX(gI_s),       MATRIX(gII_s),      MATRIX(residual_s), MATRIX(residual_lambda),
+    MATRIX(residual_w), MATRIX(d_lambda),   MATRIX(d_w),        MATRIX(b_w),
+    MATRIX(d_p),        MATRIX(d_v),        MATRIX(d_r),
+};
+enum { NMATRICES = sizeof places / sizeof *places };
+
 static kd_matrix_values *all_matrices(kd_work *w, int i)
 {
-    kd_matrix_values *const list[] = {
-        &w->residual_p, &w->residual_v, &w->residual_r, &w->G,     &w->H,          &w->gI_p,
-        &w->gII_p,      &w->gII_v,      &w->h_p,        &w->hI_p,  &w->hI_v,       &w->b_p,
-        &w->b_v,        &w->b_r,        &w->Z,          &w->Z_p,   &w->g_p,        &w->g_s,
-        &w->c_p,        &w->c_s,        &w->gI_s,       &w->gII_s, &w->residual_s, &w->residual_lambda,
-        &w->residual_w, &w->d_lambda,   &w->d_w,        &w->b_w,   &w->d_p,        &w->d_v,
-        &w->d_r};
-    return i < (int)(sizeof list / sizeof *list) ? list[i] : NULL;
+    return i < NMATRICES ? (kd_matrix_values *)((char *)w + places[i].values) : NULL;
 }
 
 static const kd_matrix_plan *all_plans(const kd_system *s, int i)
 {
-    const kd_matrix_plan *const list[] = {
-        &s->residual_p, &s->residual_v, &s->residual_r, &s->G,     &s->H,          &s->gI_p,
-        &s->gII_p,      &s->gII_v,      &s->h_p,        &s->hI_p,  &s->hI_v,       &s->b_p,
-        &s->b_v,        &s->b_r,        &s->Z,          &s->Z_p,   &s->g_p,        &s->g_s,
-        &s->c_p,        &s->c_s,        &s->gI_s,       &s->gII_s, &s->residual_s, &s->residual_lambda,
-        &s->residual_w, &s->d_lambda,   &s->d_w,        &s->b_w,   &s->d_p,        &s->d_v,
-        &s->d_r};
-    return i < (int)(sizeof list / sizeof *list) ? list[i] : NULL;
+    return (const kd_matrix_plan *)((const char *)s + places[i].plan);
 }
 
 const kd_matrix_values *kd_work_matrix(kd_work *w, const kd_matrix_plan *plan)
 {
-    for (int i = 0; all_matrices(w, i); i++)
-        if (all_plans(w->system, i) == plan) return all_matrices(w, i);
+    const size_t place = (size_t)((const char *)plan - (const char *)w->system);
+    for (int i = 0; i < NMATRICES; i++)
+        if (places[i].plan == place) return all_matrices(w, i);
     return NULL;
 }
 
@@ -82,6 +89,7 @@ bool kd_work_matrices(kd_work *w)
     }
     w->joint_p = (kd_matrix_values){.plan = &s->joint_p, .recording = w->recording};
     w->joint_v = (kd_matrix_values){.plan = &s->joint_v, .recording = w->recording};
+    if (s->planned) kd_work_list_gradients(w);
     if (s->planned && s->topological.L_column) cut_kkt(w);
     return !w->arena.failed;
 }

@@ -232,40 +232,6 @@ static void spread(const kd_system *s, const double *v, double *dx)
 // ---- measures -------------------------------------------------------------------------------------------------------
 static const kd_tangent no_tangent;
 
-static double dof_value(const kd_work *w, int dof)
-{
-    const kd_link *link = &w->system->tree.link[w->system->tree.dof_link[dof]];
-    return w->x[link->position + dof - link->dof];
-}
-
-// NAN: the principal value; otherwise the turn that is closest to the coordinate in p
-static double turns_near(const kd_work *w, const kd_measure *m, const double *p)
-{
-    return m->turns < 0 ? NAN : p[w->system->np - w->system->nturns + m->turns];
-}
-
-// values of measures first .. end - 1; those without value (angular velocities) are left out
-static void fill_values(kd_work *w, const double *p, int first, int end)
-{
-    const kd_system *s = w->system;
-    for (int i = first; i < end; i++) {
-        const kd_measure *m = &s->measure[i];
-        if (m->kind == KD_MEASURE_DOF)
-            w->value[i] = dof_value(w, m->dof);
-        else if (kd_measure_has_value(m))
-            w->value[i] = kd_measure_value(m, &w->rel[m->pair], turns_near(w, m, p));
-    }
-}
-
-static void fill_rates(kd_work *w, int first, int end)
-{
-    const kd_system *s = w->system;
-    for (int i = first; i < end; i++) {
-        const kd_measure *m = &s->measure[i];
-        w->rate[i] = m->kind == KD_MEASURE_DOF ? w->dx[m->dof] : kd_measure_rate(m, &w->rel[m->pair]);
-    }
-}
-
 double kd_work_acceleration_of(const kd_work *w, int measure)
 {
     const kd_measure *m = &w->system->measure[measure];
@@ -277,27 +243,24 @@ static void fill_accelerations(kd_work *w, int first, int end)
     for (int i = first; i < end; i++) w->acceleration[i] = kd_work_acceleration_of(w, i);
 }
 
-// Variables from the measures at a level: 0 position, 1 velocity, 2 acceleration. Rows read jets, all others values.
+// Variables of rows, slots first .. end - 1, from the measures at a level: 0 position, 1 velocity, 2 acceleration. Rows read
+// jets, all others values: those of a level below get their derivative, first or second
 static void fill_jets(kd_work *w, int level, const double *known, int first, int end)
 {
     const kd_system *s = w->system;
-    for (int i = first; i < end; i++) {
-        if (s->slot[i].kind != KD_SLOT_MEASURE) continue;
-        double y = known[s->slot[i].index];
-        // 0: the variable itself; 1, 2: its first and second derivative, where it is a level below
-        switch (level - s->slot[i].level) {
-        case 0:
-            w->slot[i] = y;
-            w->jet[i] = (kd_jet){.x = y};
-            break;
-        case 1:
-            w->jet[i].x1 = y;
-            break;
-        case 2:
-            w->jet[i].x2 = y;
-            break;
-        default:
-            break;
+    for (int below = 0; below <= level; below++) {
+        const kd_filled *f = &s->filled[below];
+        for (int k = f->before[first]; k < f->before[end]; k++) {
+            const double y = known[f->index[k]];
+            kd_jet      *jet = &w->jet[f->slot[k]];
+            if (below == level) {
+                w->slot[f->slot[k]] = y;
+                *jet = (kd_jet){.x = y};
+            } else if (below == level - 1) {
+                jet->x1 = y;
+            } else {
+                jet->x2 = y;
+            }
         }
     }
 }
@@ -435,7 +398,7 @@ void kd_work_position(kd_work *w, const kd_point *x, kd_extent extent)
     if (!new &&from.slots >= upto.slots && from.pairs >= upto.pairs) return;
     for (int i = from.pairs; i < upto.pairs; i++) kd_pair_place(&s->pair[i], &w->motion, &w->rel[i]);
     find_touches(w, from.pairs, upto.pairs);
-    fill_values(w, x->p, from.measures, upto.measures);
+    kd_work_fill_values(w, x->p, from.measures, upto.measures);
     fill_slots(w, 0, from.slots, upto.slots);
     if (new) find_contacts(w, x->s);
     fill_contacts(w, from.slots, upto.slots);
@@ -458,7 +421,7 @@ void kd_work_velocity(kd_work *w, const kd_point *x, kd_extent extent)
     const kd_counts from = w->moved_to;
     if (!new &&from.slots >= upto.slots && from.pairs >= upto.pairs) return;
     for (int i = from.pairs; i < upto.pairs; i++) kd_pair_move(&s->pair[i], &w->motion, &w->rel[i]);
-    fill_rates(w, from.measures, upto.measures);
+    kd_work_fill_rates(w, from.measures, upto.measures);
     fill_slots(w, 1, from.slots, upto.slots);
     if (extent >= KD_FOR_FORCES) fill_states(w, x->r, from.slots, upto.slots);
     w->moved_to = upto;
@@ -473,7 +436,7 @@ void kd_work_dofs(kd_work *w, const kd_point *x)
     spread(s, x->v, w->dx);
     for (int i = 0; i < s->upto[KD_FOR_LOADS].measures; i++) {
         if (s->measure[i].kind != KD_MEASURE_DOF) continue;
-        w->value[i] = dof_value(w, s->measure[i].dof);
+        w->value[i] = kd_work_dof_value(w, s->measure[i].dof);
         w->rate[i] = w->dx[s->measure[i].dof];
     }
 }
@@ -563,9 +526,7 @@ void kd_work_clear_forces(kd_work *w)
 void kd_work_apply_loads(kd_work *w)
 {
     const kd_system *s = w->system;
-    for (int i = 0; i < s->nplain; i++)
-        for (int k = 0; k < s->load[i].nchannels; k++)
-            kd_work_apply(w, s->load[i].channel[k], w->force[w->force_at[i] + k]);
+    kd_work_apply_channels(w);
     // modes: one channel each, along their dofs
     for (int i = 0; i < s->nmodal; i++) {
         const kd_modal *modal = &s->modal[i];

@@ -83,7 +83,7 @@ static void move_bodies(kd_work *w, const kd_point *at, double *rate)
 
 kd_eval kd_poses_at(kd_poses *s, const kd_state *x, double *pose)
 {
-    if (!s || !kd_state_fits(s->work->system->eom, x)) return KD_EVAL_STOP;
+    if (!s || !pose || !kd_state_fits(s->work->system->eom, x)) return KD_EVAL_STOP;
     kd_point at;
     kd_eval  answer = point_of(s, x, &at);
     if (answer == KD_EVAL_OK) place_bodies(s->work, &at, pose);
@@ -92,7 +92,7 @@ kd_eval kd_poses_at(kd_poses *s, const kd_state *x, double *pose)
 
 kd_eval kd_poses_rates(kd_poses *s, const kd_state *x, double *rate)
 {
-    if (!s || !kd_state_fits(s->work->system->eom, x)) return KD_EVAL_STOP;
+    if (!s || !rate || !kd_state_fits(s->work->system->eom, x)) return KD_EVAL_STOP;
     kd_point at;
     kd_eval  answer = point_of(s, x, &at);
     if (answer == KD_EVAL_OK) move_bodies(s->work, &at, rate);

@@ -11,6 +11,8 @@ typedef struct kd_stiff_path { // a pair that stiff loads act between
     kd_path_load load;  // all of them together
     double      *block; // (nsteps x nsteps, and more) their sum of stiffness and damping when it was renewed last
     bool         renew;
+    int          nruns;
+    kd_path_run *run; // (nruns) its entries in M
 } kd_stiff_path;
 
 typedef struct kd_stiff_load {
@@ -35,6 +37,7 @@ typedef struct kd_stiff_part {
     kd_matrix_values p, v;                  // in the patterns of residual_p, residual_v
     double           by_p, by_v, *together; // while by_p p + by_v v is summed up: there; NULL
     bool             blocks_known;
+    bool             fits_mass; // all entries are places of M, too
     unsigned long    stamp;
 } kd_stiff_part;
 

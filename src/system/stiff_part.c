@@ -76,6 +76,36 @@ static const int *find_places(const kd_matrix_plan *plan, const kd_pair *pair, k
     return place;
 }
 
+// Entries of a path in the pattern of M; false: one is not there, or no memory (arena->failed)
+static bool find_runs(const kd_system *s, kd_stiff_path *path, kd_arena *arena)
+{
+    const kd_matrix_plan M = {.rows = s->nv, .columns = s->nv, .column = s->tree.column, .row = s->tree.row};
+    const kd_pair       *pair = &s->pair[path->pair];
+    const int            n = pair->nsteps, none = M.column[M.columns];
+    path->run = kd_arena_cut(arena, (size_t)n * (size_t)n, sizeof *path->run);
+    for (int l = 0; path->run && l < n; l++)
+        for (int k = 0; k < n; k++) {
+            // along prescribed dofs nothing is solved for
+            if (pair->step[k].v < 0 || pair->step[l].v < 0) continue;
+            const int    from = l * n + k, to = place_of(&M, pair->step[k].v, pair->step[l].v);
+            kd_path_run *last = &path->run[path->nruns - 1];
+            if (to == none) return false;
+            if (path->nruns > 0 && last->from + last->n == from && last->to + last->n == to)
+                last->n++;
+            else
+                path->run[path->nruns++] = (kd_path_run){from, to, 1};
+        }
+    return path->run != NULL;
+}
+
+// Does the sum of all blocks fit into the pattern of M? Products of rows are added at places of residual_p
+static void find_mass_runs(const kd_system *s, kd_arena *arena, kd_stiff_part *part)
+{
+    part->fits_mass = true;
+    for (int i = 0; i < part->nloads; i++) part->fits_mass = part->fits_mass && part->load[i].pair >= 0;
+    for (int i = 0; i < part->npaths && part->fits_mass; i++) part->fits_mass = find_runs(s, &part->path[i], arena);
+}
+
 // The pair that all channels and measured variables of a load belong to; -1: there are several, or none
 static int single_pair(const kd_system *s, const kd_load *load)
 {
@@ -233,6 +263,7 @@ bool kd_stiff_part_create(const kd_system *s, kd_arena *arena, kd_stiff_part *pa
     for (int i = 0; i < s->nloads; i++)
         if (acts(&s->load[i]) && !add_stiff_load(part, s, i, arena)) return false;
     part->scratch = kd_arena_cut(arena, kd_path_scratch(part->longest), sizeof *part->scratch);
+    find_mass_runs(s, arena, part);
     return !arena->failed;
 }
 
@@ -592,6 +623,23 @@ static void subtract_block(const kd_stiff_path *path, int n, double *values)
     for (; k < n * n; k++) values[place[k]] -= block[k];
 }
 
+// Blocks of one part in turn, all of them until they are known; old ones stay as they were
+static kd_eval renew_blocks(kd_work *w, const kd_point *x, double by_p, double by_v, int number, int parts)
+{
+    kd_stiff_part *part = &w->stiff;
+    part->stamp = 0;
+    part->by_p = by_p;
+    part->by_v = by_v;
+    part->together = part->p.value;
+    for (int i = 0; i < part->npaths; i++) part->path[i].renew = !part->blocks_known || i % parts == number;
+    kd_eval answer = add_loads(w, x);
+    part->together = NULL;
+    part->blocks_known = answer == KD_EVAL_OK;
+    for (int i = 0; i < part->npaths && answer == KD_EVAL_OK; i++)
+        if (part->path[i].renew) renew_block(w, &part->path[i]);
+    return answer;
+}
+
 // Entries that are not there go behind the values: there is room for them in part->p only.
 kd_eval kd_work_stiff_sum(kd_work *w, const kd_point *x, double by_p, double by_v, int number, int parts,
                           double *values)
@@ -601,21 +649,24 @@ kd_eval kd_work_stiff_sum(kd_work *w, const kd_point *x, double by_p, double by_
     kd_eval          answer = kd_work_loads(w, x);
     if (answer != KD_EVAL_OK) return answer;
     kd_matrix_start(&part->p);
-    part->stamp = 0;
-    part->by_p = by_p;
-    part->by_v = by_v;
-    part->together = part->p.value;
-    // one part in turn; all of them until blocks are known
-    for (int i = 0; i < part->npaths; i++) part->path[i].renew = !part->blocks_known || i % parts == number;
-    answer = add_loads(w, x);
-    part->together = NULL;
-    part->blocks_known = answer == KD_EVAL_OK;
+    answer = renew_blocks(w, x, by_p, by_v, number, parts);
     if (answer != KD_EVAL_OK) return answer;
-    // old blocks enter as they were
-    for (int i = 0; i < part->npaths; i++) {
-        if (part->path[i].renew) renew_block(w, &part->path[i]);
+    for (int i = 0; i < part->npaths; i++)
         subtract_block(&part->path[i], s->pair[part->path[i].pair].nsteps, part->p.value);
-    }
     memcpy(values, part->p.value, (size_t)part->p.plan->column[part->p.plan->columns] * sizeof *values);
+    return KD_EVAL_OK;
+}
+
+kd_eval kd_work_mass_and_stiff(kd_work *w, const kd_point *x, double by_p, double by_v, int number, int parts,
+                               double *values)
+{
+    const kd_stiff_part *part = &w->stiff;
+    kd_eval              answer = kd_work_loads(w, x);
+    if (answer == KD_EVAL_OK) answer = renew_blocks(w, x, by_p, by_v, number, parts);
+    if (answer != KD_EVAL_OK) return answer;
+    // M, then the blocks
+    kd_tree_mass(&w->system->tree, &w->motion, values);
+    for (int i = 0; i < part->npaths; i++)
+        kd_path_subtract(&w->motion, part->path[i].nruns, part->path[i].run, part->path[i].block, values);
     return KD_EVAL_OK;
 }

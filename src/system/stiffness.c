@@ -18,28 +18,29 @@ int kd_system_loads_count(const kd_system *s)
     return s->nloads;
 }
 
+static bool has(const kd_system *s, int i)
+{
+    return s && i >= 0 && i < s->nloads;
+}
+
 const char *kd_system_load_name(const kd_system *s, int i)
 {
-    if (!s) return "";
-    return s->load[i].name;
+    return has(s, i) ? s->load[i].name : "";
 }
 
 const char *kd_system_load_kind(const kd_system *s, int i)
 {
-    if (!s) return "";
-    return kd_load_kind(&s->load[i]);
+    return has(s, i) ? kd_load_kind(&s->load[i]) : "";
 }
 
 bool kd_system_stiff(const kd_system *s, int i)
 {
-    if (!s) return false;
-    return s->load[i].stiff;
+    return has(s, i) && s->load[i].stiff;
 }
 
 void kd_system_set_stiff(kd_system *s, int i, bool stiff)
 {
-    if (!s) return;
-    s->load[i].stiff = stiff;
+    if (has(s, i)) s->load[i].stiff = stiff;
 }
 
 // ---- speeds ---------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@
 #include "model/model.h"
 #include "system/discrete.h"
 #include "system/matrix.h"
+#include "system/measured.h"
 #include "system/redundancy.h"
 #include "system/rows.h"
 #include "system/stiff.h"
@@ -49,14 +50,6 @@ typedef struct kd_slot {
     kd_slot_kind kind;
     int          index, level;
 } kd_slot;
-
-// Variables that are filled together: their slots in rising order, and what they are filled from
-enum { KD_FILLED_STATES = 3, KD_FILLED };
-
-typedef struct kd_filled {
-    int *slot, *index;
-    int *before; // (nslots + 1) how many of them stand before a slot
-} kd_filled;
 
 // ---- auxiliary variables --------------------------------------------------------------------------------------------
 // First the algebraic variables of the model, 0 = law of an equation (kd_system.equation), then forces across joints.
@@ -321,7 +314,8 @@ struct kd_system {
     int         *next_slot;                  // (nslots) the next one
     int         *time_slot, ntime_slots;     // variables that are t or an input
     kd_filled    filled[KD_FILLED];          // those that are measures, by level, and those that are states
-    int          nbreaking;                  // expressions that may not be smooth at some time
+    kd_measured  measured;
+    int          nbreaking; // expressions that may not be smooth at some time
     kd_expr    **breaking;
     int          nlaws; // laws in which something may hide from a step
     kd_law      *law;
@@ -339,11 +333,12 @@ struct kd_system {
     kd_reading  at_samples, at_switches, at_events;
 
     int  np, nv, nr, nw, ns, nz, nlambda, nmu;
-    int *kept;       // (nlambda) rows of g that are in the equations
-    int *lambda_of;  // (nrows_g) the other way: place in lambda; -1: left out
-    int *x_of_p;     // (np - nturns) place in x
-    int *p_of_x;     // (tree.nposition) place in p; -1: prescribed
-    int *quaternion; // (nquaternions) first place in p of each quaternion
+    int *kept;                           // (nlambda) rows of g that are in the equations
+    int *lambda_of;                      // (nrows_g) the other way: place in lambda; -1: left out
+    int *x_of_p;                         // (np - nturns) place in x
+    int *p_of_x;                         // (tree.nposition) place in p; -1: prescribed
+    int *quaternion, *quaternion_v;      // (nquaternions) first place in p and v of each quaternion
+    int  nscalars, *scalar_p, *scalar_v; // (nscalars) places in p and v of all other coordinates
     int  nquaternions;
     int  max_path; // longest path
     int  max_jacobian;
@@ -510,10 +505,12 @@ typedef struct kd_work {
     int              leapt;      // 1 + the one whose place leapt in this step; 0: none
     double          *b;          // (nr)
     // derivative stage
-    kd_change        *change;    // columns of all pairs
-    int              *change_at; // (npairs)
-    double           *small;     // (max_jacobian)
-    kd_wrench        *pair_load; // (npairs) sum of loads along measures at frozen force
+    kd_change        *change;     // columns of all pairs
+    int              *change_at;  // (npairs)
+    int               ngradients; // 0: G is not listed
+    kd_gradient      *gradients;  // (ngradients) G as a list, where all rows are linear
+    double           *small;      // (max_jacobian)
+    kd_wrench        *pair_load;  // (npairs) sum of loads along measures at frozen force
     kd_matrix_values  residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r, b_w;
     kd_matrix_values  g_p, g_s, c_p, c_s, gI_s, gII_s, residual_s, residual_lambda;
     kd_matrix_values  residual_w, d_p, d_v, d_r, d_lambda, d_w;
@@ -769,6 +766,8 @@ kd_eval kd_work_stiff(kd_work *w, const kd_point *x);
 // by_p residual_p + by_v residual_v of them in the pattern of residual_p, without changes of directions along paths;
 // paths part, part + parts, ... are renewed, the others as they were when they were
 kd_eval kd_work_stiff_sum(kd_work *w, const kd_point *x, double by_p, double by_v, int part, int parts, double *values);
+kd_eval kd_work_mass_and_stiff(kd_work *w, const kd_point *x, double by_p, double by_v, int part, int parts,
+                               double *values); // the same with M, in its pattern
 
 // stiff_states.c: at the same stage into w->stiff_states
 kd_eval kd_work_stiff_states(kd_work *w, const kd_point *x);

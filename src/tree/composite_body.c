@@ -14,10 +14,11 @@ typedef struct composite {
 
 _Static_assert(sizeof(composite) <= KD_GIVEN_SIZE, "work->given has the room");
 
-static inline composite composite_link(const kd_link *l, const kd_link_motion *m)
+static inline composite composite_link(const kd_link *l, const kd_link_motion *m, const struct kd_tree_work *work,
+                                       int i)
 {
-    const kd_m3 R = kd_m3_load(&m->R);
-    return (composite){kd_m3_rotate(&R, &m->R, &l->inertia), kd_v3_scale(l->mass, kd_m3_vec(&R, &l->centre)), l->mass};
+    const kd_turned a = work->turned_known ? kd_turned_kept(work->turned[i]) : kd_turned_of(l, m);
+    return (composite){a.J, a.h, l->mass};
 }
 
 // the same of a link that deforms, as it stands now
@@ -107,14 +108,14 @@ static void put_modes(const kd_tree *tree, kd_motion *m, int i, kd_v3 r)
         const kd_vec3 N = kd_vec_add(kd_mat_vec(R, kd_wide_b(s, b)), kd_vec_of(U));
         const kd_vec3 F = kd_vec_add(kd_mat_vec(R, kd_wide_C(s, b)), kd_vec_of(U + 3));
         const kd_v3   f = kd_v3_load_exactly(&F);
-        kd_rows_put(m->work->IS, tree->nv, k, (kd_v6){kd_v3_add(kd_v3_load_exactly(&N), kd_v3_cross(r, f)), f});
+        kd_rows_put(m->work->IS, m->work->stride, k, (kd_v6){kd_v3_add(kd_v3_load_exactly(&N), kd_v3_cross(r, f)), f});
     }
 }
 
 // IS of all dofs in v, from the tips to the ground; sums as in articulated_body.c. deforms: known to the compiler, so that
 // trees of rigid bodies do not ask at every link (15 % of the instructions)
 __attribute__((always_inline)) static inline void composite_forces_of(const kd_tree *tree, kd_motion *m,
-                                                                      const bool deforms)
+                                                                      const bool deforms, const int stride)
 {
     struct kd_tree_work *work = m->work;
     composite           *sum = work->given;
@@ -125,14 +126,15 @@ __attribute__((always_inline)) static inline void composite_forces_of(const kd_t
         const kd_v3    r = kd_rows_place(m, i);
         // Ic: the link with all that hangs on it
         const bool wide = deforms && l->wide;
-        composite  c = wide ? composite_wide(l, &work->wide[l->state], &m->link[i]) : composite_link(l, &m->link[i]);
+        composite  c =
+            wide ? composite_wide(l, &work->wide[l->state], &m->link[i]) : composite_link(l, &m->link[i], work, i);
         if (l->end > i + 1) {
             composite_add(&c, &given);
             if (l[1].end < l->end) composite_add(&c, &sum[i]);
         }
         // Ic S of its dofs
         for (int k = tree->link_v[i]; !wide && k < tree->link_v[i + 1]; k++)
-            kd_rows_put(work->IS, tree->nv, k, composite_force(&c, &m->axis[tree->v_dof[k]], r));
+            kd_rows_put(work->IS, stride, k, composite_force(&c, &m->axis[tree->v_dof[k]], r));
         if (wide) put_modes(tree, m, i, r);
         // to the point of the parent
         if (l->parent == 0) continue;
@@ -150,15 +152,15 @@ __attribute__((always_inline)) static inline void composite_forces_of(const kd_t
 static void composite_forces(const kd_tree *tree, kd_motion *m)
 {
     if (tree->nwide > 0)
-        composite_forces_of(tree, m, true);
+        composite_forces_of(tree, m, true, m->work->stride);
     else
-        composite_forces_of(tree, m, false);
+        composite_forces_of(tree, m, false, m->work->stride);
 }
 
-static inline kd_six rows_get(const double *rows, int nv, int k)
+static inline kd_six rows_get(const double *rows, int stride, int k)
 {
     const double *r = rows + k;
-    return (kd_six){{.v = {r[0], r[nv], r[2 * nv]}}, {.v = {r[3 * nv], r[4 * nv], r[5 * nv]}}};
+    return (kd_six){{.v = {r[0], r[stride], r[2 * stride]}}, {.v = {r[3 * stride], r[4 * stride], r[5 * stride]}}};
 }
 
 // Column l of a wide link i, its own rows and those behind its markers; out: from the own rows on
@@ -174,47 +176,84 @@ static void write_mode(const kd_tree *tree, const kd_motion *m, int i, int l, do
             kd_marker_sum(m->work->row[j], m->axis + tree->link[j].letter, b)}; // one more: see vector.h
         kd_six_put(&S, kd_rows_motion(sum, kd_rows_place(m, i)));
         const int at = tree->link_v[j];
-        kd_rows_dot(tree->nv, m->work->IS, &S, at, tree->link_v[tree->link[j].end], out + at - first);
+        kd_rows_dot(m->work->stride, m->work->IS, &S, at, tree->link_v[tree->link[j].end], out + at - first);
     }
 }
 
-// Columns of M in the pattern
-__attribute__((always_inline)) static inline void mass_columns(const kd_tree *tree, kd_motion *m, double *values,
-                                                               const bool deforms)
+// Columns of M in the pattern, of rigid bodies: in each column first S_l' (Ic S_k) for k below l, then S_k' (Ic S_l) for k
+// above it, row by row of places, down to the ground
+__attribute__((always_inline)) static inline void rigid_columns(const kd_tree *tree, const kd_motion *m, double *values,
+                                                                const int stride)
+{
+    const struct kd_tree_work *work = m->work;
+    for (int i = 1; i < tree->nlinks; i++) {
+        const int own = tree->link_v[i + 1], below = tree->link_v[tree->link[i].end] - own;
+        const int above = work->above[i] + own - tree->link_v[i];
+        for (int l = tree->link_v[i]; l < own; l++) {
+            double  *out = values + tree->column[l];
+            kd_lanes a[6];
+            int      at = above;
+            if (below > 0) {
+                kd_rows_spread(work->S, stride, l, a);
+                kd_rows_dot_down(stride, work->IS, a, own, below, at, out);
+            }
+            kd_rows_spread(work->IS, stride, l, a);
+            for (int j = i; j != 0; j = work->run_parent[j]) {
+                const int n = tree->link_v[j + 1] - work->run_v[j];
+                at -= n;
+                kd_rows_dot_down(stride, work->S, a, work->run_v[j], n, at, out);
+            }
+        }
+    }
+}
+
+// The same where bodies deform
+static void mass_columns(const kd_tree *tree, kd_motion *m, double *values)
 {
     const struct kd_tree_work *work = m->work;
     for (int i = 1; i < tree->nlinks; i++) {
         const kd_link *link = &tree->link[i];
         const int      own = tree->link_v[i + 1];
-        if (deforms && link->marker) kd_rows_marker(tree, m, i);
+        if (link->marker) kd_rows_marker(tree, m, i);
         for (int l = tree->link_v[i]; l < own; l++) {
-            const kd_six S = rows_get(work->S, tree->nv, l), IS = rows_get(work->IS, tree->nv, l);
+            const kd_six S = rows_get(work->S, work->stride, l), IS = rows_get(work->IS, work->stride, l);
             double      *out = values + tree->column[l];
             // S_k' (Ic S_l) for k above l, S_l' (Ic S_k) for k below
             out += kd_rows_dot_above(tree, work, i, own, work->S, &IS, out);
-            if (deforms && link->wide)
+            if (link->wide)
                 write_mode(tree, m, i, l, out - (own - tree->link_v[i]));
             else
-                kd_rows_dot(tree->nv, work->IS, &S, own, tree->link_v[link->end], out);
+                kd_rows_dot(m->work->stride, work->IS, &S, own, tree->link_v[link->end], out);
         }
     }
 }
 
+__attribute__((always_inline)) static inline void rigid_mass(const kd_tree *tree, kd_motion *m, double *values,
+                                                             const int stride)
+{
+    kd_rows_motions(tree, m, stride);
+    composite_forces_of(tree, m, false, stride);
+    rigid_columns(tree, m, values, stride);
+}
+
 void KD_KERNEL(kd_mass)(const kd_tree *tree, kd_motion *m, double *values)
 {
-    kd_rows_motions(tree, m);
-    composite_forces(tree, m);
-    if (tree->nwide > 0)
-        mass_columns(tree, m, values, true);
-    else
-        mass_columns(tree, m, values, false);
+    if (tree->nwide == 0 && m->work->stride == KD_ROWS_STRIDE) {
+        rigid_mass(tree, m, values, KD_ROWS_STRIDE);
+    } else if (tree->nwide == 0) {
+        rigid_mass(tree, m, values, m->work->stride);
+    } else {
+        kd_rows_motions(tree, m, m->work->stride);
+        composite_forces(tree, m);
+        mass_columns(tree, m, values);
+    }
 }
 
 void KD_KERNEL(kd_mass_dense)(const kd_tree *tree, kd_motion *m, double *M)
 {
     const struct kd_tree_work *work = m->work;
     const int                  nv = tree->nv;
-    kd_rows_motions(tree, m);
+    kd_rows_motions(tree, m, work->stride);
     composite_forces(tree, m);
     memset(M, 0, (size_t)nv * (size_t)nv * sizeof *M);
     for (int i = 1; i < tree->nlinks; i++) {
@@ -222,18 +261,18 @@ void KD_KERNEL(kd_mass_dense)(const kd_tree *tree, kd_motion *m, double *M)
         const int      own = tree->link_v[i + 1];
         if (link->marker) kd_rows_marker(tree, m, i);
         for (int l = tree->link_v[i]; l < own; l++) {
-            const kd_six S = rows_get(work->S, nv, l), IS = rows_get(work->IS, nv, l);
+            const kd_six S = rows_get(work->S, work->stride, l), IS = rows_get(work->IS, work->stride, l);
             double      *out = M + (size_t)l * (size_t)nv;
             // k above l, run by run
-            for (int j = i; j != 0; j = tree->link[work->run[j]].parent) {
-                const int first = tree->link_v[work->run[j]];
-                kd_rows_dot(nv, work->S, &IS, first, tree->link_v[j + 1], out + first);
+            for (int j = i; j != 0; j = work->run_parent[j]) {
+                const int first = work->run_v[j];
+                kd_rows_dot(work->stride, work->S, &IS, first, tree->link_v[j + 1], out + first);
             }
             // k below
             if (link->wide)
                 write_mode(tree, m, i, l, out + tree->link_v[i]);
             else
-                kd_rows_dot(nv, work->IS, &S, own, tree->link_v[link->end], out + own);
+                kd_rows_dot(work->stride, work->IS, &S, own, tree->link_v[link->end], out + own);
         }
     }
 }

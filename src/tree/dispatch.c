@@ -16,13 +16,15 @@ static bool has_avx2(void)
 
 // ---- memory --------------------------------------------------------------------------------------------------------
 
-// first link of the tree, first one of the unbranched row that ends in link i, and what is above
+// first link of the tree, the unbranched row that ends in link i, and what is above
 static void find_runs(const kd_tree *tree, struct kd_tree_work *w)
 {
     for (int i = 1; i < tree->nlinks; i++) {
         const int parent = tree->link[i].parent;
         w->root[i] = parent == 0 ? i : w->root[parent];
-        w->run[i] = parent == i - 1 && parent != 0 ? w->run[parent] : i;
+        const bool goes_on = parent != 0 && tree->link_v[parent + 1] == tree->link_v[i];
+        w->run_v[i] = goes_on ? w->run_v[parent] : tree->link_v[i];
+        w->run_parent[i] = goes_on ? w->run_parent[parent] : parent;
         w->above[i] = w->above[parent] + tree->link_v[parent + 1] - tree->link_v[parent];
     }
 }
@@ -82,11 +84,14 @@ static void cut_work(const kd_tree *tree, kd_arena *arena, struct kd_tree_work *
     w->given = cut_aligned(arena, nlinks, KD_GIVEN_SIZE);
     w->eliminated = kd_arena_cut(arena, ndof + 1, sizeof *w->eliminated);
     w->root = kd_cut_int(arena, tree->nlinks);
-    w->run = kd_cut_int(arena, tree->nlinks);
+    w->run_v = kd_cut_int(arena, tree->nlinks);
+    w->run_parent = kd_cut_int(arena, tree->nlinks);
     w->above = kd_cut_int(arena, tree->nlinks);
-    w->S = kd_cut_double(arena, 6 * tree->nv);
-    w->IS = kd_cut_double(arena, 6 * tree->nv);
-    w->BS = kd_cut_double(arena, 3 * tree->nv);
+    w->stride = tree->nv > KD_ROWS_STRIDE ? tree->nv : KD_ROWS_STRIDE;
+    w->S = kd_cut_double(arena, 6 * w->stride);
+    w->IS = kd_cut_double(arena, 6 * w->stride);
+    w->BS = kd_cut_double(arena, 3 * w->stride);
+    w->turned = kd_arena_cut(arena, nlinks, sizeof *w->turned);
     w->wide = kd_arena_cut(arena, (size_t)tree->nwide, sizeof *w->wide);
     for (int i = 1; i < tree->nlinks && !arena->failed; i++)
         if (tree->link[i].wide) (void)kd_wide_cut(tree->link[i].wide, arena, &w->wide[tree->link[i].state]);
@@ -207,4 +212,9 @@ void kd_path_congruence(const kd_pair *pair, const kd_tree *tree, const kd_motio
                         const kd_path_load *load, double *scratch, double *block)
 {
     KD_CALL(kd_path_congruence, pair, tree, m, rel, load, scratch, block);
+}
+
+void kd_path_subtract(const kd_motion *m, int nruns, const kd_path_run *run, const double *block, double *values)
+{
+    KD_CALL(kd_path_subtract, nruns, run, block, values);
 }

@@ -64,12 +64,11 @@ static inline kd_v6 kd_joint_bias(const kd_link *l, const kd_joint_state *parent
                                   const kd_axis *axis, const double *dx)
 {
     const kd_v3 v = kd_v3_sub(own->v, parent->v);
-    kd_v3       w = kd_v3_cross(parent->w, own->w), u = v;
-    if (!l->form.hinge) { // otherwise v_rel = 0
-        u = kd_v3_sub(kd_v3_add(v, v), kd_v3_cross(parent->w, kd_v3_sub(own->P, parent->P)));
-        if (l->form.nturns > 1) w = kd_v3_add(w, kd_joint_turning(l, axis, dx));
-        if (l->marker && !l->marker->still) w = kd_v3_add(w, kd_marker_turning(axis + l->letter));
-    }
+    kd_v3       w = kd_v3_cross(parent->w, own->w);
+    if (l->form.hinge) return (kd_v6){w, kd_v3_cross(parent->w, v)}; // v_rel = 0
+    kd_v3 u = kd_v3_sub(kd_v3_add(v, v), kd_v3_cross(parent->w, kd_v3_sub(own->P, parent->P)));
+    if (l->form.nturns > 1) w = kd_v3_add(w, kd_joint_turning(l, axis, dx));
+    if (l->marker && !l->marker->still) w = kd_v3_add(w, kd_marker_turning(axis + l->letter));
     u = kd_v3_cross(parent->w, u);
     if (l->marker && l->marker->nbends > 0) { // q' bend q' of the shifts
         const kd_axis *letter = axis + l->letter;

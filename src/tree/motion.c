@@ -28,19 +28,53 @@ static void place_curved(const kd_link *l, double q, const kd_mat3 *RA, kd_vec3 
     all[l->letter + 1] = turned(RA, &S[2]);
 }
 
+// A = R_l E and P_l + R_l r: the frame of the joint on the link before
+static inline kd_m3 joint_frame(const kd_link *l, const kd_m3 *R, kd_v3 *P)
+{
+    *P = kd_m3_axpy(*P, R, &l->r);
+    return (kd_m3){kd_m3_vec(R, &l->E.x), kd_m3_vec(R, &l->E.y), kd_m3_vec(R, &l->E.z)};
+}
+
+static inline void store_frame(const kd_m3 *R, kd_v3 P, kd_link_motion *own)
+{
+    kd_v3_store_four(&own->R.x, R->x);
+    kd_v3_store_four(&own->R.y, R->y);
+    kd_v3_store_four(&own->R.z, R->z);
+    kd_v3_store(&own->P, P);
+}
+
 // any joint; all: the motions of the tree
 static void place_link(const kd_link *l, const double *x, const double *c, const double *s,
                        const kd_link_motion *parent, kd_axis *all, kd_link_motion *own)
 {
-    kd_mat3 R = kd_mat_mul(&parent->R, &l->E);
-    kd_vec3 P = kd_vec_add(parent->P, kd_mat_vec(&parent->R, l->r));
+    const kd_m3 R = kd_m3_load(&parent->R);
+    kd_v3       P = kd_v3_load(&parent->P);
+    const kd_m3 A = joint_frame(l, &R, &P);
+    store_frame(&A, P, own);
     if (l->form.curved) {
-        place_curved(l, x[0], &R, P, all, own);
-        return;
+        const kd_mat3 RA = own->R;
+        place_curved(l, x[0], &RA, own->P, all, own);
+    } else {
+        kd_joint_place(&l->form, l->lead, x, c, s, all + l->dof, all + l->letter, &own->R, &own->P);
     }
-    kd_joint_place(&l->form, l->lead, x, c, s, all + l->dof, all + l->letter, &R, &P);
-    own->R = R;
-    own->P = P;
+}
+
+// a ball joint: R = R_l E C(q), P = P_l + R_l r; its motions are turns about the axes of the link
+static inline void place_ball(const kd_link *l, const double *q, const kd_link_motion *parent, kd_axis *axis,
+                              kd_link_motion *own)
+{
+    const kd_m3   R = kd_m3_load(&parent->R);
+    const kd_m3   A = {kd_m3_vec(&R, &l->E.x), kd_m3_vec(&R, &l->E.y), kd_m3_vec(&R, &l->E.z)};
+    const kd_mat3 C = kd_quat_matrix(kd_quat_of(q));
+    const kd_v3   column[3] = {kd_m3_vec(&A, &C.x), kd_m3_vec(&A, &C.y), kd_m3_vec(&A, &C.z)};
+    kd_v3_store_four(&own->R.x, column[0]);
+    kd_v3_store_four(&own->R.y, column[1]);
+    kd_v3_store_four(&own->R.z, column[2]);
+    kd_v3_store(&own->P, kd_m3_axpy(kd_v3_load(&parent->P), &R, &l->r));
+    for (int k = 0; k < 3; k++) {
+        kd_v3_store_four(&axis[k].w, column[k]);
+        kd_v3_store(&axis[k].u, kd_v3_zero());
+    }
 }
 
 void KD_KERNEL(kd_place)(const kd_tree *tree, const double *x, kd_motion *m)
@@ -48,6 +82,7 @@ void KD_KERNEL(kd_place)(const kd_tree *tree, const double *x, kd_motion *m)
     struct kd_tree_work *work = m->work;
     kd_m3                R = kd_m3_load(&m->link[0].R);
     kd_v3                P = kd_v3_load(&m->link[0].P);
+    work->turned_known = false;
     kd_joint_angles(x, work);
     for (int i = 1; i < tree->nlinks; i++) {
         const kd_link  *l = &tree->link[i];
@@ -62,6 +97,8 @@ void KD_KERNEL(kd_place)(const kd_tree *tree, const double *x, kd_motion *m)
                 KD_KERNEL(kd_marker_place)
                 (l->marker, work->wide[tree->link[l->parent].state].q, l, &m->link[l->parent], work->row[i],
                  m->axis + l->letter, own);
+            } else if (l->form.ball && l->form.nscalars == 0) {
+                place_ball(l, x + l->position, &m->link[l->parent], m->axis + l->dof, own);
             } else {
                 place_link(l, x + l->position, c, s, &m->link[l->parent], m->axis, own);
             }
@@ -74,16 +111,12 @@ void KD_KERNEL(kd_place)(const kd_tree *tree, const double *x, kd_motion *m)
             R = kd_m3_load(&m->link[l->parent].R);
             P = kd_v3_load(&m->link[l->parent].P);
         }
-        // A = R_l E, R = A Rz(x)
-        const kd_m3 A = {kd_m3_vec(&R, &l->E.x), kd_m3_vec(&R, &l->E.y), kd_m3_vec(&R, &l->E.z)};
-        P = kd_m3_axpy(P, &R, &l->r);
+        // R = A Rz(x)
+        const kd_m3 A = joint_frame(l, &R, &P);
         R.x = kd_v3_axpy(kd_v3_scale(*c, A.x), *s, A.y);
         R.y = kd_v3_axpy(kd_v3_scale(*c, A.y), -*s, A.x);
         R.z = A.z;
-        kd_v3_store_four(&own->R.x, R.x);
-        kd_v3_store_four(&own->R.y, R.y);
-        kd_v3_store_four(&own->R.z, R.z);
-        kd_v3_store(&own->P, P);
+        store_frame(&R, P, own);
         kd_v3_store_four(&m->axis[l->dof].w, R.z);
         kd_v3_store(&m->axis[l->dof].u, kd_v3_zero());
     }
@@ -91,8 +124,9 @@ void KD_KERNEL(kd_place)(const kd_tree *tree, const double *x, kd_motion *m)
 
 // ---- velocity ------------------------------------------------------------------------------------------------------
 
-// w = w_l + sum S_w dx,  v = v_l + w_l x d + sum S_u dx,  d = P - P_l
-void KD_KERNEL(kd_move)(const kd_tree *tree, const double *dx, kd_motion *m)
+// w = w_l + sum S_w dx,  v = v_l + w_l x d + sum S_u dx,  d = P - P_l. deforms: as in composite_body.c
+__attribute__((always_inline)) static inline void move_of(const kd_tree *tree, const double *dx, const bool deforms,
+                                                          kd_motion *m)
 {
     kd_v3 w = kd_v3_zero(), v = w, P = w;
     for (int i = 1; i < tree->nlinks; i++) {
@@ -110,9 +144,9 @@ void KD_KERNEL(kd_move)(const kd_tree *tree, const double *dx, kd_motion *m)
         v = kd_v3_add(v, kd_v3_cross(w, kd_v3_sub(P, P_l)));
         if (l->form.hinge) {
             w = kd_v3_axpy(w, dx[l->dof], kd_v3_load(&own->R.z));
-        } else if (l->wide) {
+        } else if (deforms && l->wide) {
             KD_KERNEL(kd_wide_move)(l->wide, dx + l->dof, &m->work->wide[l->state]);
-        } else if (l->marker && !l->marker->still) {
+        } else if (deforms && l->marker && !l->marker->still) {
             const double *dq = m->work->wide[tree->link[l->parent].state].dq;
             const kd_axis rate = KD_KERNEL(kd_marker_rates)(l->marker, m->work->row[i], dq);
             const kd_v6   S = kd_marker_motion(m->axis + l->letter, &rate);
@@ -131,10 +165,19 @@ void KD_KERNEL(kd_move)(const kd_tree *tree, const double *dx, kd_motion *m)
     }
 }
 
+void KD_KERNEL(kd_move)(const kd_tree *tree, const double *dx, kd_motion *m)
+{
+    if (tree->nwide > 0)
+        move_of(tree, dx, true, m);
+    else
+        move_of(tree, dx, false, m);
+}
+
 // ---- acceleration --------------------------------------------------------------------------------------------------
 
 // dw = dw_l + bias_w + sum S_w ddx,  dv = dv_l + dw_l x d + bias_u + sum S_u ddx
-void KD_KERNEL(kd_accelerate)(const kd_tree *tree, const double *dx, const double *ddx, kd_vec3 g, kd_motion *m)
+__attribute__((always_inline)) static inline void
+accelerate_of(const kd_tree *tree, const double *dx, const double *ddx, kd_vec3 g, const bool deforms, kd_motion *m)
 {
     kd_joint_state own = kd_joint_state_of(&m->link[0]);
     kd_v3          dw = kd_v3_zero(), dv = kd_v3_of(-g.x, -g.y, -g.z);
@@ -155,9 +198,9 @@ void KD_KERNEL(kd_accelerate)(const kd_tree *tree, const double *dx, const doubl
         dw = kd_v3_add(dw, bias.w);
         if (l->form.hinge) {
             dw = kd_v3_axpy(dw, ddx[l->dof], kd_v3_load(&link->R.z));
-        } else if (l->wide) {
+        } else if (deforms && l->wide) {
             memcpy(m->work->wide[l->state].ddq, ddx + l->dof, (size_t)l->wide->m * sizeof *ddx);
-        } else if (l->marker && !l->marker->still) {
+        } else if (deforms && l->marker && !l->marker->still) {
             const double *ddq = m->work->wide[tree->link[l->parent].state].ddq;
             const kd_axis rate = KD_KERNEL(kd_marker_rates)(l->marker, m->work->row[i], ddq);
             const kd_v6   S = kd_marker_motion(m->axis + l->letter, &rate);
@@ -172,4 +215,12 @@ void KD_KERNEL(kd_accelerate)(const kd_tree *tree, const double *dx, const doubl
         kd_v3_store_four(&link->dw, dw);
         kd_v3_store(&link->dv, dv);
     }
+}
+
+void KD_KERNEL(kd_accelerate)(const kd_tree *tree, const double *dx, const double *ddx, kd_vec3 g, kd_motion *m)
+{
+    if (tree->nwide > 0)
+        accelerate_of(tree, dx, ddx, g, true, m);
+    else
+        accelerate_of(tree, dx, ddx, g, false, m);
 }

@@ -193,8 +193,8 @@ static void write_column(const output *o, const column *c, int i, int l, int spl
     const int rows = kd_rows_dot_above(tree, work, i, split, work->S, &c->above_p, p);
     kd_rows_dot_above(tree, work, i, split, work->S, &c->above_v, v);
     // k = j or below: (Ic S_k)' A + (Bc' S_k)' Z, (Ic S_k)' T + (Bc' S_k)' S
-    kd_rows_dot9(tree->nv, work->IS, &c->A, work->BS, &c->Z.w.v, split, end, p + rows);
-    kd_rows_dot9(tree->nv, work->IS, &c->T, work->BS, &c->S.w.v, split, end, v + rows);
+    kd_rows_dot9(work->stride, work->IS, &c->A, work->BS, &c->Z.w.v, split, end, p + rows);
+    kd_rows_dot9(work->stride, work->IS, &c->T, work->BS, &c->S.w.v, split, end, v + rows);
 }
 
 // ---- words that fold -----------------------------------------------------------------------------------------------
@@ -377,8 +377,8 @@ static void marker_mode(const output *o, int i, const letter_column *letter, int
     kd_six_put(&Z6, Z);
     kd_six_put(&A6, A);
     kd_six_put(&T6, T);
-    kd_rows_dot9(tree->nv, work->IS, &A6, work->BS, &Z6.w.v, first, end, o->by_position + at);
-    kd_rows_dot9(tree->nv, work->IS, &T6, work->BS, &S6.w.v, first, end, o->by_velocity + at);
+    kd_rows_dot9(work->stride, work->IS, &A6, work->BS, &Z6.w.v, first, end, o->by_position + at);
+    kd_rows_dot9(work->stride, work->IS, &T6, work->BS, &S6.w.v, first, end, o->by_velocity + at);
 }
 
 // block_kl += sum_a phi_ak y_a
@@ -462,8 +462,8 @@ static void write_wide(const output *o, int i, kd_v3 r)
         kd_rows_dot_above(tree, work, i, own, work->S, &by_v, out_v);
         memcpy(out_p + rows, s->block_p + m * k, (size_t)m * sizeof *out_p);
         memcpy(out_v + rows, s->block_v + m * k, (size_t)m * sizeof *out_v);
-        for (int a = 0; a < 6; a++) work->IS[own + k + a * tree->nv] = U[a];
-        for (int a = 0; a < 3; a++) work->BS[own + k + a * tree->nv] = B[a];
+        for (int a = 0; a < 6; a++) work->IS[own + k + a * work->stride] = U[a];
+        for (int a = 0; a < 3; a++) work->BS[own + k + a * work->stride] = B[a];
     }
 }
 
@@ -546,7 +546,7 @@ void KD_KERNEL(kd_residual_derivatives)(const kd_tree *tree, kd_motion *m, const
     const output         o = {tree, m, dx, ddx, by_position, by_velocity};
     subtree             *sum = work->given;
     subtree              given = {0};
-    kd_rows_motions(tree, m);
+    kd_rows_motions(tree, m, work->stride);
     start_mode_columns(tree, m);
     for (int i = tree->nlinks - 1; i > 0; i--) {
         const kd_link *l = &tree->link[i];
@@ -565,8 +565,8 @@ void KD_KERNEL(kd_residual_derivatives)(const kd_tree *tree, kd_motion *m, const
             const kd_v6 S = kd_rows_motion(&m->axis[tree->v_dof[k]], r);
             kd_six      S6;
             kd_six_put(&S6, S);
-            kd_rows_put(work->IS, tree->nv, k, inertia_times(&s, S, &S6));
-            kd_v3_scatter(work->BS + k, tree->nv, coriolis_transposed(&s, trace, S));
+            kd_rows_put(work->IS, work->stride, k, inertia_times(&s, S, &S6));
+            kd_v3_scatter(work->BS + k, work->stride, coriolis_transposed(&s, trace, S));
         }
         // its own columns
         if (l->wide) {

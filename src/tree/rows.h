@@ -1,4 +1,5 @@
-// rows.h: motions and forces of all dofs in v about one point of each tree (P of its first link), as rows of length nv,
+// rows.h: motions and forces of all dofs in v about one point of each tree (P of its first link), as rows that stand
+// work->stride apart,
 // and dot products with them along the tree.
 #ifndef KARDAN_TREE_ROWS_H
 #define KARDAN_TREE_ROWS_H
@@ -7,10 +8,10 @@
 
 // ---- columns -------------------------------------------------------------------------------------------------------
 
-static inline void kd_rows_put(double *rows, int nv, int k, kd_v6 a)
+static inline void kd_rows_put(double *rows, int stride, int k, kd_v6 a)
 {
-    kd_v3_scatter(rows + k, nv, a.w);
-    kd_v3_scatter(rows + 3 * nv + k, nv, a.u);
+    kd_v3_scatter(rows + k, stride, a.w);
+    kd_v3_scatter(rows + 3 * stride + k, stride, a.u);
 }
 
 // P of link i, from the common point
@@ -27,12 +28,12 @@ static inline kd_v6 kd_rows_motion(const kd_axis *S, kd_v3 r)
 }
 
 // Motions S of all dofs in v about the common point into work; after place.
-static inline void kd_rows_motions(const kd_tree *tree, kd_motion *m)
+static inline void kd_rows_motions(const kd_tree *tree, kd_motion *m, const int stride)
 {
     for (int i = 1; i < tree->nlinks; i++) {
         const kd_v3 r = kd_rows_place(m, i);
         for (int k = tree->link_v[i]; k < tree->link_v[i + 1]; k++)
-            kd_rows_put(m->work->S, tree->nv, k, kd_rows_motion(&m->axis[tree->v_dof[k]], r));
+            kd_rows_put(m->work->S, stride, k, kd_rows_motion(&m->axis[tree->v_dof[k]], r));
     }
 }
 
@@ -44,7 +45,7 @@ static inline void kd_rows_marker(const kd_tree *tree, kd_motion *m, int j)
     for (int k = tree->link_v[l->parent]; k < tree->link_v[l->parent + 1]; k++) {
         const kd_axis sum[2] = {kd_marker_sum(m->work->row[j], m->axis + l->letter,
                                               tree->v_dof[k] - tree->link[l->parent].dof)}; // one more: see vector.h
-        kd_rows_put(m->work->S, tree->nv, k, kd_rows_motion(sum, r));
+        kd_rows_put(m->work->S, m->work->stride, k, kd_rows_motion(sum, r));
     }
 }
 
@@ -62,11 +63,12 @@ static inline void kd_six_put(kd_six *to, kd_v6 a)
 }
 
 // out_k = a' rows_k, first <= k < end. The last lanes overlap those before, so that few are left for single steps.
-static inline void kd_rows_dot(int nv, const double *rows, const kd_six *a, int first, int end, double *out)
+static inline void kd_rows_dot(int stride, const double *rows, const kd_six *a, int first, int end, double *out)
 {
-    const double *s0 = rows + first, *s1 = s0 + nv, *s2 = s1 + nv, *s3 = s2 + nv, *s4 = s3 + nv, *s5 = s4 + nv;
-    const double  a0 = a->w.v.x, a1 = a->w.v.y, a2 = a->w.v.z, a3 = a->u.v.x, a4 = a->u.v.y, a5 = a->u.v.z;
-    const int     n = end - first, last = n - KD_LANES;
+    const double *s0 = rows + first, *s1 = s0 + stride, *s2 = s1 + stride, *s3 = s2 + stride, *s4 = s3 + stride,
+                 *s5 = s4 + stride;
+    const double a0 = a->w.v.x, a1 = a->w.v.y, a2 = a->w.v.z, a3 = a->u.v.x, a4 = a->u.v.y, a5 = a->u.v.z;
+    const int    n = end - first, last = n - KD_LANES;
     if (last < 0) {
         for (int k = 0; k < n; k++)
             out[k] = s0[k] * a0 + s1[k] * a1 + s2[k] * a2 + s3[k] * a3 + s4[k] * a4 + s5[k] * a5;
@@ -81,11 +83,12 @@ static inline void kd_rows_dot(int nv, const double *rows, const kd_six *a, int 
 }
 
 // out_k = a' rows_k + b' more_k, first <= k < end; more: three further rows
-static inline void kd_rows_dot9(int nv, const double *rows, const kd_six *a, const double *more, const kd_vec3 *b,
+static inline void kd_rows_dot9(int stride, const double *rows, const kd_six *a, const double *more, const kd_vec3 *b,
                                 int first, int end, double *out)
 {
-    const double *s0 = rows + first, *s1 = s0 + nv, *s2 = s1 + nv, *s3 = s2 + nv, *s4 = s3 + nv, *s5 = s4 + nv;
-    const double *t0 = more + first, *t1 = t0 + nv, *t2 = t1 + nv;
+    const double *s0 = rows + first, *s1 = s0 + stride, *s2 = s1 + stride, *s3 = s2 + stride, *s4 = s3 + stride,
+                 *s5 = s4 + stride;
+    const double *t0 = more + first, *t1 = t0 + stride, *t2 = t1 + stride;
     const double  a0 = a->w.v.x, a1 = a->w.v.y, a2 = a->w.v.z, a3 = a->u.v.x, a4 = a->u.v.y, a5 = a->u.v.z;
     const double  b0 = b->x, b1 = b->y, b2 = b->z;
     const int     n = end - first, last = n - KD_LANES;
@@ -104,6 +107,40 @@ static inline void kd_rows_dot9(int nv, const double *rows, const kd_six *a, con
     }
 }
 
+// a' rows of KD_LANES places from k on
+#define KD_ROWS_AT(s, stride, a)                                                                                       \
+    (kd_lanes_at(s) * (a)[0] + kd_lanes_at((s) + (stride)) * (a)[1] + kd_lanes_at((s) + 2 * (stride)) * (a)[2] +       \
+     kd_lanes_at((s) + 3 * (stride)) * (a)[3] + kd_lanes_at((s) + 4 * (stride)) * (a)[4] +                             \
+     kd_lanes_at((s) + 5 * (stride)) * (a)[5])
+
+// out_at+k = a' rows_first+k, 0 <= k < n, from the last one down to the first: lanes that are left over spill into places
+// below `at`, as long as there are some, which are written after this. a: six lanes of one number each
+static inline void kd_rows_dot_down(int stride, const double *rows, const kd_lanes a[6], int first, int n, int at,
+                                    double *out)
+{
+    const double *s = rows + first;
+    int           k = n - KD_LANES;
+    out += at;
+    for (; k >= 0; k -= KD_LANES) *(kd_lanes *)(out + k) = KD_ROWS_AT(s + k, stride, a);
+    if (k == -KD_LANES) return;
+    if (at + k < 0) { // nowhere to spill to: overlap, or one by one
+        if (n < KD_LANES)
+            for (k = 0; k < n; k++)
+                out[k] = s[k] * a[0][0] + s[k + stride] * a[1][0] + s[k + 2 * stride] * a[2][0] +
+                         s[k + 3 * stride] * a[3][0] + s[k + 4 * stride] * a[4][0] + s[k + 5 * stride] * a[5][0];
+        else
+            *(kd_lanes *)out = KD_ROWS_AT(s, stride, a);
+        return;
+    }
+    *(kd_lanes *)(out + k) = KD_ROWS_AT(s + k, stride, a);
+}
+
+// The six numbers of place k, each in all lanes
+static inline void kd_rows_spread(const double *rows, int stride, int k, kd_lanes a[6])
+{
+    for (int r = 0; r < 6; r++) a[r] = rows[k + r * stride] - (kd_lanes){0};
+}
+
 // out_k = a' rows_k for all k in v on the way from the ground to link i, of its own dofs those before end; the number
 // of them
 static inline int kd_rows_dot_above(const kd_tree *tree, const struct kd_tree_work *work, int i, int end,
@@ -112,10 +149,10 @@ static inline int kd_rows_dot_above(const kd_tree *tree, const struct kd_tree_wo
     const int count = work->above[i] + end - tree->link_v[i];
     int       next = count;
     while (i != 0) {
-        const int first = tree->link_v[work->run[i]];
+        const int first = work->run_v[i];
         next -= end - first;
-        kd_rows_dot(tree->nv, rows, a, first, end, out + next);
-        i = tree->link[work->run[i]].parent;
+        kd_rows_dot(work->stride, rows, a, first, end, out + next);
+        i = work->run_parent[i];
         end = tree->link_v[i + 1];
     }
     return count;

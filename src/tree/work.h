@@ -21,6 +21,7 @@ typedef struct kd_eliminated { // one dof of the articulated body method: ddx = 
     double  u;
 } kd_eliminated;
 
+enum { KD_ROWS_STRIDE = 64 }; // of rows in trees of up to so many places: known to the compiler, in their mass matrices
 enum { KD_GIVEN_SIZE = 12 * 4 * sizeof(double) }; // of the largest struct that is summed up in given
 
 struct kd_tree_work {
@@ -35,10 +36,16 @@ struct kd_tree_work {
     void          *given;      // (nlinks) sum of what the children of a link give to it, see articulated_body.c
     kd_eliminated *eliminated; // (ndof)
     int           *root;       // (nlinks) first link of the tree that a link belongs to; its P is the common point
-    int           *run;        // (nlinks) first link of the row of links, each the parent of the next, that ends in i
-    int           *above;      // (nlinks) number of dofs in v of the links between i and the ground
-    // per place in v, about the common point: rows of length nv each; S motion (6), IS = Ic S (6), BS = Bc'S (3)
-    double        *S, *IS, *BS;
+    // (nlinks) links above i and it itself whose dofs stand in a row in v, each the parent of the next: the first place, and
+    // the parent of the first of them
+    int *run_v, *run_parent;
+    int *above; // (nlinks) number of dofs in v of the links between i and the ground
+    // per place in v, about the common point: rows, stride apart; S motion (6), IS = Ic S (6), BS = Bc'S (3)
+    int     stride;
+    double *S, *IS, *BS;
+    // (nlinks) columns of J = R I R', then h = m R c, each with a number more, where the residual was computed at this position
+    double (*turned)[16];
+    bool           turned_known;
     kd_wide_state *wide; // (tree->nwide)
     double       **row;  // (nlinks) shifts and turns of a marker by its modes, as they are now; NULL: no marker
 };

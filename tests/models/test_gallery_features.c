@@ -450,7 +450,9 @@ static void bouncing_ball(void **state)
                      .samples = 10,
                      .agree = 1e-6},
          grips);
-    both(&(scenario){.file = "bouncing-ball", .t_end = 1.2, .samples = 120, .agree = 1e-5}, keeps_bouncing);
+    // errors of one tolerance explain 2e-4 of the energy
+    both(&(scenario){.file = "bouncing-ball", .t_end = 1.2, .samples = 120, .agree = 1e-5, .balance = 5e-5},
+         keeps_bouncing);
 }
 
 // ---- damper test ----------------------------------------------------------------------------------------------------
@@ -1029,7 +1031,7 @@ static void robot6(void **state)
                      .t_end = 0.5,
                      .samples = 5,
                      .agree = 1e-6,
-                     .balance = 1},
+                     .balance = 2}, // rounding of 1e-11 J is all the energy there is
          does_not_move);
 }
 

@@ -99,6 +99,36 @@ static void second_derivatives_may_be_uneven(void **state)
     }
 }
 
+// Along a quartic the quintic is exact and the cubic is off by a h^4 s^2 (1 - s)^2: 0.3 of that, and of its second derivative, is
+// the own error, and what is beyond counts in tolerances.
+static void own_errors_are_excused(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 60; k++) {
+        const double q = (k % 2 ? -1 : 1) * (1 + 0.2 * k), h = pow(10, -1 + 0.03 * k), s = (k % 20 + 0.5) / 20,
+                     r = 1 - s;
+        const double a[] = {0.7, -1.3, 0.4, -0.2, q};
+        double       u0[3], u1[3], u[3];
+        polynomial(4, a, 0.3, u0);
+        polynomial(4, a, 0.3 + h, u1);
+        polynomial(4, a, 0.3 + s * h, u);
+        const kd_course course = kd_course_of(h, u0, u1);
+        const double    known = fabs(q) * pow(h, 4) * s * s * r * r, most = h * h * fmax(fabs(u0[2]), fabs(u1[2]));
+        const double    known_bend = fabs(q) * pow(h, 4) * fabs(2 * s * s - 8 * s * r + 2 * r * r);
+        const double    excused = 0.3 * known_bend + 0.1 * most, larger = fmax(fabs(u0[0]), fabs(u1[0]));
+        for (int part = 1; part < 4; part++) {
+            // an offset of 0.3, 0.6 and 0.9 of what the cubic does not know
+            const double off = 0.3 * part * known, tolerance = RTOL * fmax(fabs(u[0] + off), larger) + ATOL;
+            const double found = kd_course_off(&course, h, s, u[0] + off, u[2], RTOL, ATOL);
+            assert_true(fabs(found * tolerance - (off - 0.3 * known)) < 1e-9 * (1 + known + larger));
+            // and a second derivative that is off by as much
+            const double bent = part * excused, bent_tolerance = RTOL * fmax(fabs(u[0]), larger) + ATOL;
+            const double found_bent = kd_course_off(&course, h, s, u[0], u[2] + bent / (h * h), RTOL, ATOL);
+            assert_true(fabs(found_bent * bent_tolerance - (bent - excused)) < 1e-9 * (1 + excused + larger));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -106,6 +136,7 @@ int main(void)
         cmocka_unit_test(waves),
         cmocka_unit_test(pulses),
         cmocka_unit_test(second_derivatives_may_be_uneven),
+        cmocka_unit_test(own_errors_are_excused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,7 +79,10 @@ static void slopes_are_derivatives(void **state)
             const double p = x->p[0] = seeded_between(&seed, -3, 3), v = x->v[0] = seeded_between(&seed, -3, 3);
             const double passed = seeded_log(&seed, 1e-3, 10);
             kd_eom_at_time(data, 0, NULL, NULL, NULL, NULL);
-            assert_true(kd_slopes_widen(data, eom, x, passed, 5, y, e, value, &found));
+            for (int relative = 0; relative < 2; relative++) {
+                const kd_slope_kind kind = {.relative = relative, .passed = passed, .seed = 5};
+                assert_true(kd_slopes_widen(data, eom, x, NULL, kind, y, e, value, &found));
+            }
             // by v, then by p: of the energy, the power and the invariant
             const double energy[KD_SLOPES] = {fabs(s.m * v), fabs(s.k * p)};
             const double power[KD_SLOPES] = {fabs(s.c0 * p - 2 * s.c1 * v), fabs(s.c0 * v)};

@@ -161,12 +161,89 @@ static void test_sphere(void **unused)
     }
 }
 
+// ---- ellipsoids ------------------------------------------------------------------------------------------------------
+
+static kd_eval ellipsoid(void *owner, const double *y, double *F, double *J, double *size)
+{
+    const problem *q = owner; // sum a_j y_j^2 = b
+    F[0] = -q->b[0];
+    for (int j = 0; j < q->n; j++) {
+        F[0] += q->A[j] * y[j] * y[j];
+        if (J) J[j] = 2.0 * q->A[j] * y[j];
+        if (J) size[j] = fmax(1.0, fabs(y[j]));
+    }
+    return KD_EVAL_OK;
+}
+
+static kd_eval ellipsoid_value(void *owner, const double *y, double *F)
+{
+    return ellipsoid(owner, y, F, NULL, NULL);
+}
+
+// The closest point of an ellipsoid from outside, by one multiplier: y_j = W_j x_j/(W_j + mu a_j), of which mu > 0 is found
+// by halving.
+static void closest_of_ellipsoid(const problem *q, const double *W, const double *x, double *y)
+{
+    double low = 0.0, high = 1.0, F;
+    for (int k = 0; k < 3000; k++) {
+        const double mu = k < 60 ? high : 0.5 * (low + high);
+        for (int j = 0; j < q->n; j++) y[j] = W[j] * x[j] / (W[j] + mu * q->A[j]);
+        (void)ellipsoid((void *)q, y, &F, NULL, NULL);
+        if (k < 60) {
+            if (F > 0.0) low = high, high *= 2.0;
+        } else if (F > 0.0) {
+            low = mu;
+        } else {
+            high = mu;
+        }
+    }
+}
+
+static double random_between(unsigned *word, double low, double high)
+{
+    *word = *word * 1664525u + 1013904223u;
+    return low + (high - low) * (double)(*word >> 8) / (double)(1u << 24);
+}
+
+// Random ellipsoids with random weights, from near and far: the closest point to a part of the tolerance, not to the root of rounding, which is all
+// that the values of a distance see.
+static void test_ellipsoids(void **unused)
+{
+    unsigned word = 5u;
+    (void)unused;
+    for (int trial = 0; trial < 2000; trial++) {
+        double        a[6], W[6], x[6], right[6], F;
+        const double  b[] = {1.0}, far = pow(10.0, random_between(&word, -1.0, 1.0));
+        const problem q = {1, 2 + trial % 5, a, b};
+        for (int j = 0; j < q.n; j++) {
+            a[j] = pow(10.0, random_between(&word, -0.5, 0.5));
+            W[j] = pow(10.0, random_between(&word, -0.5, 0.5));
+            x[j] = far * random_between(&word, -1.0, 1.0) + (j == 0 ? 1.1 / sqrt(a[0]) + far : 0.0);
+        }
+        (void)ellipsoid((void *)&q, x, &F, NULL, NULL);
+        assert_true(F > 0.0);
+        closest_of_ellipsoid(&q, W, x, right);
+        problem    own = q;
+        kd_arena   arena = {0};
+        kd_closest c = start(&own, q.n, W, x, &arena);
+        c.residual = ellipsoid_value;
+        c.jacobian = ellipsoid;
+        c.tolerance = 1e-9; // as starts have it
+        assert_int_equal(kd_closest_feasible(&c), KD_CLOSEST_DONE);
+        assert_int_equal(kd_closest_approach(&c), KD_CLOSEST_DONE);
+        for (int j = 0; j < q.n; j++)
+            if (!(fabs(c.y[j] - right[j]) <= 0.1 * c.tolerance))
+                fail_msg("trial %d: y[%d] = %.15g, not %.15g", trial, j, c.y[j], right[j]);
+        kd_arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plane),  cmocka_unit_test(test_free_unknowns),
         cmocka_unit_test(test_square), cmocka_unit_test(test_redundant_and_contradictory),
-        cmocka_unit_test(test_sphere),
+        cmocka_unit_test(test_sphere), cmocka_unit_test(test_ellipsoids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,7 +152,7 @@ static bool takes(kd_formulation form, kd_integrator_kind i)
         return false;
     if (form == KD_ODE) return true;
     if (form == KD_STATESPACE) return i != KD_HALF_EXPLICIT;
-    if (form == KD_PSF || form == KD_PSF1) return i == KD_RADAU || i == KD_SDIRK;
+    if (form == KD_PSF || form == KD_PSF1) return i == KD_RADAU || i == KD_SDIRK || i == KD_BDF;
     if (form == KD_INDEX3) return i == KD_RADAU; // multistep methods lose digits of the velocities there
     return i == KD_RADAU || i == KD_BDF || i == KD_SDIRK || i == KD_IDA;
 }
