@@ -212,8 +212,8 @@ static void files_and_mirrors_keep_it(void **state)
     assert_int_equal(kd_stress_find(&b, "hig", 3), -1);
     const kd_stress_spot *low = &b.spot[kd_stress_find(&b, "low", 3)];
     assert_true(fabs(b.place[3 * low->place] - 2) + fabs(b.place[3 * low->place + 2] + 0.03) < 1e-12);
-    assert_int_equal(kd_flex_write(&b, "stress.flex", message, sizeof message), KD_OK);
-    assert_int_equal(kd_flex_read("stress.flex", &read, message, sizeof message), KD_OK);
+    assert_int_equal(kd_flex_write(&b, KD_BINARY_DIR "/stress.flex", message, sizeof message), KD_OK);
+    assert_int_equal(kd_flex_read(KD_BINARY_DIR "/stress.flex", &read, message, sizeof message), KD_OK);
     assert_int_equal(read.nplaces, b.nplaces);
     assert_int_equal(read.nspots, 2);
     assert_string_equal(read.spot[1].name, "high");
