@@ -147,6 +147,34 @@ static void test_gradients(void **state)
     }
 }
 
+// What is said to be one number of the relative motion, or one component of a load, is that
+static void test_places(void **state)
+{
+    (void)state;
+    int plain = 0;
+    for (uint64_t i = 0; i < COUPLES; i++) {
+        couple c = {0};
+        couple_create(&c, i);
+        couple_go(&c);
+        const double *number = (const double *)&c.rel;
+        for (int k = 0; k < KINDS; k++) {
+            kd_vec3   N, F;
+            const int value = kd_measure_place(&kinds[k], 0), rate = kd_measure_place(&kinds[k], 1);
+            const int along = kd_measure_component(&kinds[k]);
+            if (value >= 0) assert_true(number[value] == kd_measure_value(&kinds[k], &c.rel, NAN));
+            if (rate >= 0) assert_true(number[rate] == kd_measure_rate(&kinds[k], &c.rel));
+            plain += (value >= 0) + (rate >= 0) + (along >= 0);
+            if (!is_regular(&kinds[k], &c.rel)) continue;
+            kd_measure_gradient(&kinds[k], &c.rel, &N, &F);
+            const double all[6] = {N.x, N.y, N.z, F.x, F.y, F.z};
+            for (int j = 0; along >= 0 && j < 6; j++) assert_true(all[j] == (j == along));
+            assert_near(kd_measure_rate(&kinds[k], &c.rel), jet_at(&kinds[k], &c.rel, NAN).x1, 1e-12);
+        }
+        couple_destroy(&c);
+    }
+    assert_int_equal(plain, COUPLES * 11); // 5 values, 3 rates, 3 components
+}
+
 // An angle is continued on the turn closest to the one that is given.
 static void test_turns(void **state)
 {
@@ -163,10 +191,8 @@ static void test_turns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_in_time),
-        cmocka_unit_test(test_along_dofs),
-        cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_in_time), cmocka_unit_test(test_along_dofs), cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_places),  cmocka_unit_test(test_turns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

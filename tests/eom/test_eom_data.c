@@ -1,6 +1,8 @@
 // The evaluation point: stages, stamps, faults in words, counters, memory, threads.
 #include "systems.h"
 
+#include "eom/internal.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -532,6 +534,24 @@ static void test_threads(void **state)
     kd_eom_destroy(eom);
 }
 
+// Numbers are finite though their sum is not; one that is not is found at every place
+static void test_all_finite(void **state)
+{
+    (void)state;
+    double x[11];
+    for (int n = 0; n <= 11; n++) {
+        for (int i = 0; i < 11; i++) x[i] = 1.7e308;
+        assert_true(kd_all_finite(x, n));
+        for (int i = 0; i < n; i++)
+            for (int k = 0; k < 3; k++) {
+                x[i] = k == 0 ? NAN : k == 1 ? INFINITY : -INFINITY;
+                assert_false(kd_all_finite(x, n));
+                x[i] = 1.0;
+            }
+        assert_true(kd_all_finite(x, n));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -548,6 +568,7 @@ int main(void)
         cmocka_unit_test(test_allocation_failures),
         cmocka_unit_test(test_no_allocation),
         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_all_finite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
