@@ -153,19 +153,22 @@ void kd_row_name(const kd_eom *eom, kd_fn fn, int row, char *buffer, size_t size
 void kd_mark_unset(double *out, int n);
 bool kd_is_unset(double x);
 
-// All numbers finite? x * 0 is 0 for finite x and NaN otherwise, so one comparison at the end is enough.
+// All numbers finite? One comparison at the end is enough: a sum is finite only of finite numbers. Where it is not, it may
+// have been too large, and x * 0 tells, which is 0 for finite x and NaN otherwise.
 static inline bool kd_all_finite(const double *x, int n)
 {
     double a = 0.0, b = 0.0, c = 0.0, e = 0.0;
     int    i = 0;
     for (; i + 4 <= n; i += 4) {
-        a += x[i] * 0.0;
-        b += x[i + 1] * 0.0;
-        c += x[i + 2] * 0.0;
-        e += x[i + 3] * 0.0;
+        a += x[i];
+        b += x[i + 1];
+        c += x[i + 2];
+        e += x[i + 3];
     }
-    for (; i < n; i++) a += x[i] * 0.0;
-    return (a + b) + (c + e) == 0.0;
+    for (; i < n; i++) a += x[i];
+    if (((a + b) + (c + e)) * 0.0 == 0.0) return true;
+    for (i = 0, a = 0.0; i < n; i++) a += x[i] * 0.0;
+    return a == 0.0;
 }
 
 // ---- values ---------------------------------------------------------------------------------------------------------

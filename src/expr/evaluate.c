@@ -260,26 +260,29 @@ static bend bend_by_taylor(const kd_instruction *i, bend a)
     return (bend){f[0], f[1] * a.x1, f[2] * a.x1 * a.x1 + f[1] * a.x2};
 }
 
-static bend bend_of(const kd_instruction *i, const bend *w)
+// the result goes to a place behind those of all operands
+static inline void bend_to(const kd_instruction *i, const bend *w, bend *out)
 {
-    const kd_operation *o = &kd_operations[i->op];
-    const bend          a = w[i->a];
+    const bend *a = &w[i->a], *b = &w[i->b];
+    double      x, x1;
     switch (i->op) {
     case KD_OP_ADD:
-        return (bend){a.x + w[i->b].x, a.x1 + w[i->b].x1, a.x2 + w[i->b].x2};
+        *out = (bend){a->x + b->x, a->x1 + b->x1, a->x2 + b->x2};
+        break;
     case KD_OP_SUB:
-        return (bend){a.x - w[i->b].x, a.x1 - w[i->b].x1, a.x2 - w[i->b].x2};
-    case KD_OP_MUL: {
-        const bend b = w[i->b];
-        return (bend){a.x * b.x, a.x1 * b.x + a.x * b.x1, a.x2 * b.x + 2.0 * a.x1 * b.x1 + a.x * b.x2};
-    }
-    case KD_OP_DIV: {
-        const bend   b = w[i->b];
-        const double x = a.x / b.x, x1 = (a.x1 - x * b.x1) / b.x;
-        return (bend){x, x1, (a.x2 - 2.0 * x1 * b.x1 - x * b.x2) / b.x};
-    }
+        *out = (bend){a->x - b->x, a->x1 - b->x1, a->x2 - b->x2};
+        break;
+    case KD_OP_MUL:
+        *out = (bend){a->x * b->x, a->x1 * b->x + a->x * b->x1, a->x2 * b->x + 2.0 * a->x1 * b->x1 + a->x * b->x2};
+        break;
+    case KD_OP_DIV:
+        x = a->x / b->x, x1 = (a->x1 - x * b->x1) / b->x;
+        *out = (bend){x, x1, (a->x2 - 2.0 * x1 * b->x1 - x * b->x2) / b->x};
+        break;
     default:
-        return o->operands == 1 && !o->jet ? bend_by_taylor(i, a) : bend_by_jet(i, w);
+        *out =
+            kd_operations[i->op].operands == 1 && !kd_operations[i->op].jet ? bend_by_taylor(i, *a) : bend_by_jet(i, w);
+        break;
     }
 }
 
@@ -290,7 +293,7 @@ void kd_expr_along(const kd_expr *expr, const double *x, int slot, double *work,
     for (int i = 0; i < expr->nvariables; i++)
         w[i] = (bend){.x = x[expr->slot[i]], .x1 = expr->slot[i] == slot ? 1.0 : 0.0};
     w += expr->nvariables;
-    for (int i = 0; i < expr->ninstructions; i++) w[i] = bend_of(&expr->instruction[i], entry);
+    for (int i = 0; i < expr->ninstructions; i++) bend_to(&expr->instruction[i], entry, &w[i]);
     const bend *last = &w[expr->ninstructions - 1];
     f[0] = last->x, f[1] = last->x1, f[2] = last->x2;
 }

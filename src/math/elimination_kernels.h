@@ -192,6 +192,7 @@ static inline void lower_side_by_side(const kd_batch *batch, const double *restr
     for (int i = 0; i < w; i++) {
         // pivots: x_i -= sum_j L_ij x_j
         lanes sum = EACH(batch, AT_PIVOT);
+#pragma GCC unroll 4
         for (int j = 0; j < i; j++) sum -= F[i * columns + j] * y[j];
         y[i] = sum;
         for (int l = 0; l < KD_ELIMINATION_LANES; l++) AT_PIVOT(batch->front[l]) = sum[l];
@@ -199,6 +200,7 @@ static inline void lower_side_by_side(const kd_batch *batch, const double *restr
     for (int i = w; i < f->order; i++) {
         // border: x -= L x of the pivots
         lanes sum = ALL(0.0);
+#pragma GCC unroll 4
         for (int j = 0; j < w; j++) sum += F[i * columns + j] * y[j];
         for (int l = 0; l < KD_ELIMINATION_LANES; l++) x[batch->front[l]->place[i]] -= sum[l];
     }
@@ -215,8 +217,17 @@ static inline void upper_side_by_side(const kd_batch *batch, const double *restr
     for (int j = w; j < order; j++) y[j] = EACH(batch, AT_PLACE);
     for (int i = w - 1; i >= 0; i--) {
         // x_i = (x_i - sum_j U_ij x_j) / U_ii
-        lanes sum = EACH(batch, AT_PIVOT);
-        for (int j = order - 1; j > i; j--) sum -= F[i * columns + j] * y[j];
+        // two sums, as each waits for its number before
+        const lanes *row = F + i * columns;
+        lanes        sum = EACH(batch, AT_PIVOT), rest = ALL(0.0);
+        int          j = order - 1;
+#pragma GCC unroll 4
+        for (; j > i + 1; j -= 2) {
+            rest -= row[j] * y[j];
+            sum -= row[j - 1] * y[j - 1];
+        }
+        if (j > i) rest -= row[j] * y[j];
+        sum += rest;
         y[i] = sum * EACH(batch, INVERSE);
         for (int l = 0; l < KD_ELIMINATION_LANES; l++) AT_PIVOT(batch->front[l]) = y[i][l];
     }

@@ -165,9 +165,22 @@ static inline kd_quat kd_quat_conjugate(kd_quat q)
 // rotation by the vector e: axis e/|e|, angle |e|
 static inline kd_quat kd_quat_exp(kd_vec3 e)
 {
-    double n = kd_vec_norm(e), half = 0.5 * n;
-    double s = n < 1e-6 ? 0.5 - n * n / 48.0 : sin(half) / n; // sin(n/2)/n; the series is exact to rounding below 1e-6
-    return (kd_quat){cos(half), s * e.x, s * e.y, s * e.z};
+    const double y = 0.25 * kd_vec_dot(e, e); // (n/2)^2
+    double       c, s;                        // cos(n/2), sin(n/2)/n
+    if (y < 0.01) {                           // series, exact to rounding
+        c = 1.0 - y * (1.0 / 2.0) *
+                      (1.0 - y * (1.0 / 12.0) *
+                                 (1.0 - y * (1.0 / 30.0) * (1.0 - y * (1.0 / 56.0) * (1.0 - y * (1.0 / 90.0)))));
+        s = 0.5 *
+            (1.0 - y * (1.0 / 6.0) *
+                       (1.0 - y * (1.0 / 20.0) *
+                                  (1.0 - y * (1.0 / 42.0) * (1.0 - y * (1.0 / 72.0) * (1.0 - y * (1.0 / 110.0))))));
+    } else {
+        const double half = sqrt(y);
+        c = cos(half);
+        s = 0.5 * sin(half) / half;
+    }
+    return (kd_quat){c, s * e.x, s * e.y, s * e.z};
 }
 // R(q/|q|); homogeneous of degree 0, so that iterates off the unit sphere see a rotation, too
 static inline kd_mat3 kd_quat_matrix(kd_quat q)

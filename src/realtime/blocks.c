@@ -14,6 +14,16 @@ static bool cut_full_pattern(kd_pattern *out, int rows, int columns, kd_arena *a
     return true;
 }
 
+// The column of each entry
+static bool cut_columns(kd_rt_block *block, kd_arena *arena)
+{
+    const int *column = block->pattern.column;
+    block->column_of = kd_cut_int(arena, kd_rt_block_count(block));
+    for (int j = 0; !arena->failed && j < block->pattern.columns; j++)
+        for (int k = column[j]; k < column[j + 1]; k++) block->column_of[k] = j;
+    return !arena->failed;
+}
+
 bool kd_rt_block_cut(kd_rt_block *block, const kd_eom *eom, kd_fn fn, kd_var var, kd_arena *arena)
 {
     kd_dims n = kd_eom_dims(eom);
@@ -24,7 +34,7 @@ bool kd_rt_block_cut(kd_rt_block *block, const kd_eom *eom, kd_fn fn, kd_var var
     block->sparse = kd_eom_pattern(eom, fn, var, &block->pattern);
     if (!block->sparse && !cut_full_pattern(&block->pattern, rows, columns, arena)) return false;
     block->values = kd_cut_double(arena, kd_rt_block_count(block));
-    return !arena->failed;
+    return cut_columns(block, arena);
 }
 
 bool kd_rt_block_part(kd_rt_block *part, const kd_rt_block *whole, const bool *rows, bool marked, kd_arena *arena)
@@ -39,7 +49,7 @@ bool kd_rt_block_part(kd_rt_block *part, const kd_rt_block *whole, const bool *r
         for (int k = from->column[j]; k < from->column[j + 1]; k++)
             if (rows[from->row[k]] == marked) row[n++] = from->row[k];
     part->pattern = (kd_pattern){from->rows, from->columns, column, row};
-    return true;
+    return cut_columns(part, arena);
 }
 
 void kd_rt_block_take(kd_rt_block *part, const kd_rt_block *whole, const bool *rows, bool marked)
@@ -57,11 +67,8 @@ int kd_rt_block_count(const kd_rt_block *block)
 void kd_rt_block_multiply(const kd_rt_block *block, double alpha, const double *x, double *y)
 {
     if (!block->used) return;
-    const int *column = block->pattern.column, *row = block->pattern.row;
-    for (int j = 0; j < block->pattern.columns; j++) {
-        const double xj = alpha * x[j];
-        for (int k = column[j]; k < column[j + 1]; k++) y[row[k]] += block->values[k] * xj;
-    }
+    const int *column = block->column_of, *row = block->pattern.row, count = kd_rt_block_count(block);
+    for (int k = 0; k < count; k++) y[row[k]] += block->values[k] * (alpha * x[column[k]]);
 }
 
 void kd_rt_block_multiply_t(const kd_rt_block *block, double alpha, const double *x, double *y)

@@ -31,10 +31,9 @@ bool kd_rt_drives_cut(kd_realtime *rt)
 
 static kd_eval drives_at(kd_realtime *rt, double t, int k)
 {
-    kd_eval answer = kd_rt_inputs(rt, t);
-    rt->placed = rt->start_known = false;
+    kd_eval answer = kd_rt_time(rt, t);
+    rt->start_known = false;
     if (answer != KD_EVAL_OK) return answer;
-    kd_eom_at_time(rt->data, t, rt->u, rt->du, rt->ddu, rt->now->z);
     return kd_eom_drives(rt->data, rt->drives.q[k], rt->drives.dq[k], rt->drives.ddq[k]);
 }
 

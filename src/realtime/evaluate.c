@@ -108,14 +108,25 @@ static kd_eval find_contacts(kd_realtime *rt, const double *p, double *s)
     return answer;
 }
 
-kd_eval kd_rt_place(kd_realtime *rt, double t, double *p, double *s)
+kd_eval kd_rt_replace(kd_realtime *rt, double *p, double *s)
+{
+    rt->placed = false;
+    kd_eom_at_position(rt->data, p, s);
+    return rt->n.ns > 0 ? find_contacts(rt, p, s) : KD_EVAL_OK;
+}
+
+kd_eval kd_rt_time(kd_realtime *rt, double t)
 {
     kd_eval answer = kd_rt_inputs(rt, t);
     rt->placed = false;
-    if (answer != KD_EVAL_OK) return answer;
-    kd_eom_at_time(rt->data, t, rt->u, rt->du, rt->ddu, rt->now->z);
-    kd_eom_at_position(rt->data, p, s);
-    return rt->n.ns > 0 ? find_contacts(rt, p, s) : KD_EVAL_OK;
+    if (answer == KD_EVAL_OK) kd_eom_at_time(rt->data, t, rt->u, rt->du, rt->ddu, rt->now->z);
+    return answer;
+}
+
+kd_eval kd_rt_place(kd_realtime *rt, double t, double *p, double *s)
+{
+    kd_eval answer = kd_rt_time(rt, t);
+    return answer == KD_EVAL_OK ? kd_rt_replace(rt, p, s) : answer;
 }
 
 // The inputs of the caller may have changed since the last step ended here.

@@ -13,9 +13,10 @@ typedef struct kd_rt_block {
     kd_fn      fn;
     kd_var     var;
     kd_pattern pattern;
-    double    *values; // in the order of the pattern; full: column-major
-    bool       sparse; // the definition gives it so
-    bool       used;   // stands in the matrix of a step
+    int       *column_of; // of each entry
+    double    *values;    // in the order of the pattern; full: column-major
+    bool       sparse;    // the definition gives it so
+    bool       used;      // stands in the matrix of a step
 } kd_rt_block;
 
 // A block that the equations do not have or the method does not want stays unused. false: out of memory.
@@ -43,10 +44,11 @@ enum { KD_RT_MASS = KD_RT_DERIVATIVES, KD_RT_G_T, KD_RT_H_T, KD_RT_G, KD_RT_H, K
 // Unknowns (v, r, h lambda, h mu).
 typedef struct kd_rt_matrix {
     kd_elimination *lu;
-    int            *slot[KD_RT_PARTS]; // of the entries of each part, in the order of its pattern; NULL: not in it
-    int            *slot_r;            // (nr) identity
-    int            *slot_epsilon;      // (nlambda + nmu)
-    bool            known;             // factored
+    int            *slot[KD_RT_PARTS];  // of the entries of each part, in the order of its pattern; NULL: not in it
+    bool            alone[KD_RT_PARTS]; // nobody else has entries there
+    int            *slot_r;             // (nr) identity
+    int            *slot_epsilon;       // (nlambda + nmu)
+    bool            known;              // factored
 } kd_rt_matrix;
 
 // ---- auxiliary variables (auxiliary.c) ------------------------------------------------------------------------------
@@ -140,7 +142,9 @@ bool kd_rt_factor_mass(kd_realtime *rt, const kd_rt_block *M, const kd_rt_constr
 
 // ---- evaluation (evaluate.c) ----------------------------------------------------------------------------------------
 bool    kd_rt_blocks_cut(kd_realtime *rt);
-kd_eval kd_rt_inputs(kd_realtime *rt, double t) KD_NODISCARD;                      // rt->u, du, ddu at a time
+kd_eval kd_rt_inputs(kd_realtime *rt, double t) KD_NODISCARD;              // rt->u, du, ddu at a time
+kd_eval kd_rt_time(kd_realtime *rt, double t) KD_NODISCARD;                // data at a time
+kd_eval kd_rt_replace(kd_realtime *rt, double *p, double *s) KD_NODISCARD; // the same at the time where data stands
 kd_eval kd_rt_place(kd_realtime *rt, double t, double *p, double *s) KD_NODISCARD; // data there; s by Newton's method
 kd_eval kd_rt_evaluate(kd_realtime *rt) KD_NODISCARD; // where data stands, with v, r of now: w, f, b, M, C, derivatives
 kd_eval kd_rt_stand(kd_realtime *rt) KD_NODISCARD;    // data at now, with the inputs of the caller; drift

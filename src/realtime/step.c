@@ -71,7 +71,10 @@ static kd_eval predict(kd_realtime *rt, const double *v)
 {
     kd_eval answer = move_from_now(rt, v, rt->next->p);
     memcpy(rt->next->s, rt->now->s, (size_t)rt->n.ns * sizeof *rt->next->s);
-    return answer == KD_EVAL_OK ? kd_rt_place(rt, rt->next->t, rt->next->p, rt->next->s) : answer;
+    if (answer != KD_EVAL_OK) return answer;
+    // drives were looked at there, if nobody went elsewhere since
+    const bool there = rt->drives.n > 0 && !rt->drifts && rt->step.known && rt->opt.ahead;
+    return there ? kd_rt_replace(rt, rt->next->p, rt->next->s) : kd_rt_place(rt, rt->next->t, rt->next->p, rt->next->s);
 }
 
 // Impulse of a projection of positions: they have moved with v0 + dp/h, dp = -P g
@@ -99,7 +102,8 @@ static kd_eval project_position(kd_realtime *rt, const kd_rt_matrix *matrix)
     memcpy(rt->p_moved, rt->next->p, (size_t)rt->n.np * sizeof *rt->p_moved);
     answer = kd_eom_oplus(rt->data, rt->p_moved, rt->x, rt->next->p);
     if (rt->n.nq > 0) kd_eom_normalise(rt->data, rt->next->p);
-    return answer == KD_EVAL_OK ? kd_rt_place(rt, rt->next->t, rt->next->p, rt->next->s) : answer;
+    // data stands at this time already
+    return answer == KD_EVAL_OK ? kd_rt_replace(rt, rt->next->p, rt->next->s) : answer;
 }
 
 // Where data stands at the predicted position

@@ -146,6 +146,17 @@ static void share_slots(kd_realtime *rt, kd_rt_matrix *m, const part list[KD_RT_
     m->slot_epsilon = slot + rt->n.nr;
 }
 
+// Parts whose entries nobody adds to; all: number of entries, uses: (places of the factors) entries of each, zero
+static void find_alone(kd_rt_matrix *m, const part list[KD_RT_PARTS], const int *slot, int all, int *uses)
+{
+    for (int k = 0; k < all; k++) uses[slot[k]]++;
+    for (int i = 0; i < KD_RT_PARTS; i++) {
+        m->alone[i] = list[i].factor == 1.0;
+        for (int k = 0; m->slot[i] && k < kd_rt_block_count(list[i].block); k++)
+            m->alone[i] = m->alone[i] && uses[m->slot[i][k]] == 1;
+    }
+}
+
 static kd_status name_singular(const kd_realtime *rt, int bad, char *message, size_t size)
 {
     char name[128];
@@ -193,6 +204,9 @@ static kd_status create_matrix(kd_realtime *rt, bool mass, kd_rt_matrix *m, char
         status = kd_elimination_create(rt->nunknowns, block, &(kd_entries){c.count, c.row, c.column, c.value}, slot,
                                        &m->lu, &bad);
         share_slots(rt, m, list, slot);
+        int *uses = status == KD_OK ? kd_cut_int(&scratch, (int)kd_elimination_numbers(m->lu)) : NULL;
+        if (uses) find_alone(m, list, slot, c.count, uses);
+        if (scratch.failed) status = KD_ERR_MEMORY;
     }
     if (status == KD_ERR_DECOMPOSITION) status = name_singular(rt, bad, message, size);
     kd_arena_release(&scratch);
@@ -237,6 +251,21 @@ kd_status kd_rt_systems_create(kd_realtime *rt, char *message, size_t size)
 }
 
 // ---- numbers --------------------------------------------------------------------------------------------------------
+// A part that nobody adds to is written, four entries at a time
+static void write_part(double *values, const int *slot, const part *p)
+{
+    const int     n = kd_rt_block_count(p->block);
+    const double *from = p->block->values;
+    int           k = 0;
+    for (; k + 4 <= n; k += 4) {
+        values[slot[k]] = from[k];
+        values[slot[k + 1]] = from[k + 1];
+        values[slot[k + 2]] = from[k + 2];
+        values[slot[k + 3]] = from[k + 3];
+    }
+    for (; k < n; k++) values[slot[k]] = from[k];
+}
+
 // Four at a time; most parts enter as they are
 static void add_part(double *values, const int *slot, const part *p)
 {
@@ -258,8 +287,10 @@ static bool factor_parts(kd_realtime *rt, kd_rt_matrix *m, const origin *of, dou
     double *values = kd_elimination_clear(m->lu);
     // sum of the parts, each entry to its slot
     list_parts(rt, of, list);
-    for (int i = 0; i < KD_RT_PARTS; i++)
-        if (m->slot[i]) add_part(values, m->slot[i], &list[i]);
+    for (int i = 0; i < KD_RT_PARTS; i++) {
+        if (m->slot[i] && m->alone[i]) write_part(values, m->slot[i], &list[i]);
+        if (m->slot[i] && !m->alone[i]) add_part(values, m->slot[i], &list[i]);
+    }
     // I of the inner states, -epsilon of the multipliers
     for (int i = 0; i < rt->n.nr; i++) values[m->slot_r[i]] += 1.0;
     for (int i = 0; i < rt->nrows && !of->mass; i++) values[m->slot_epsilon[i]] -= rt->epsilon[i];

@@ -44,21 +44,36 @@ static void angles_at(kd_work *w, const double *x, const double *near, double *o
     }
 }
 
+// Without counted angles: scalars p + e, quaternions q exp(e)
+static void move(const kd_system *s, const double *p, const double *e, double *p_moved)
+{
+    if (p != p_moved) memcpy(p_moved, p, (size_t)s->np * sizeof *p);
+    for (int i = 0; i < s->nscalars; i++) p_moved[s->scalar_p[i]] += e[s->scalar_v[i]];
+    for (int i = 0; i < s->nquaternions; i++) {
+        double *q = p_moved + s->quaternion[i];
+        kd_quat_to(kd_quat_mul(kd_quat_of(q), kd_quat_exp(kd_vec_of(e + s->quaternion_v[i]))), q);
+    }
+}
+
 static kd_eval oplus(const double *p, const double *e, void *context, double *p_moved)
 {
     kd_work         *w = context;
     const kd_system *s = w->system;
     const double    *turn = p + first_turn(s);
     double          *before = w->turn, *behind = w->turn + s->nturns;
+    if (s->nturns == 0) {
+        move(s, p, e, p_moved);
+        return KD_EVAL_OK;
+    }
     memcpy(w->x_moved, w->x, (size_t)s->tree.nposition * sizeof *w->x_moved); // prescribed coordinates stay
     // p as coordinates of the tree; where its counted angles stand now
     for (int i = 0; i < first_turn(s); i++) w->x_moved[s->x_of_p[i]] = p[i];
-    if (s->nturns > 0) angles_at(w, w->x_moved, turn, before);
+    angles_at(w, w->x_moved, turn, before);
     // v as increments of dofs, along the tree
     memset(w->increment, 0, (size_t)s->tree.ndof * sizeof *w->increment);
     for (int i = 0; i < s->tree.nv; i++) w->increment[s->tree.v_dof[i]] = e[i];
     kd_tree_oplus(&s->tree, w->x_moved, w->increment, w->x_moved);
-    if (s->nturns > 0) angles_at(w, w->x_moved, before, behind);
+    angles_at(w, w->x_moved, before, behind);
     // by their difference: the prescribed coordinates may be those of another time
     for (int i = 0; i < s->nturns; i++) p_moved[first_turn(s) + i] = turn[i] + behind[i] - before[i];
     for (int i = 0; i < first_turn(s); i++) p_moved[i] = w->x_moved[s->x_of_p[i]];

@@ -140,7 +140,7 @@ static kd_eval update_matrix(kd_work *w, const kd_point *x, kd_fn fn, kd_var var
             *out = &w->stiff_states.matrix[i];
             return kd_work_stiff_states(w, x);
         }
-    *out = kd_work_matrix(w, plan);
+    *out = plan == w->G.plan ? &w->G : kd_work_matrix(w, plan);
     // constraint matrices need the position only
     const kd_matrix_values *const of_position[] = {&w->G, &w->H, &w->g_p, &w->g_s, &w->c_p, &w->c_s};
     for (size_t i = 0; i < sizeof of_position / sizeof *of_position; i++)

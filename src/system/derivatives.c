@@ -39,7 +39,7 @@ void kd_work_slope(kd_work *w, int measure)
     // shift: a component of u itself; length: no turn enters; otherwise N.w + F.u
     switch (m->kind) {
     case KD_MEASURE_SHIFT:
-        for (int l = 0; l < n; l++) out[l] = component(&c[l].u, m->i);
+        for (int l = 0, i = m->i; l < n; l++) out[l] = (&c[l].u.x)[i];
         break;
     case KD_MEASURE_LENGTH:
         kd_measure_gradient(m, &w->rel[m->pair], &N, &F);

@@ -55,6 +55,7 @@ void kd_work_add_outer(kd_work *w, kd_matrix_values *out, int measure, int slot,
 
 // derivatives_rows.c: rows of G and H; gI, h and the forces of multipliers; gII, hI; G' for multipliers as variables
 void kd_work_add_constraint_matrices(kd_work *w);
+void kd_work_list_gradients(kd_work *w); // when plans and slopes are there
 void kd_work_add_rows(kd_work *w, const double *lambda, const double *mu);
 void kd_work_add_second_rows(kd_work *w);
 void kd_work_add_gradient_column(kd_work *w, const kd_row *row, int number);

@@ -42,6 +42,39 @@ static void add_gradient_row(kd_work *w, kd_matrix_values *out, const kd_row *ro
     }
 }
 
+// ---- G by a list ----------------------------------------------------------------------------------------------------
+// Where all rows are linear, each addition to G is a number of the row times a slope: the walk of add_gradient_row, written
+// down once.
+static int list_gradients(const kd_work *w, kd_gradient *list)
+{
+    const kd_system *s = w->system;
+    int              n = 0;
+    for (int i = 0; i < s->nlambda; i++) {
+        const kd_row *row = &s->row_g[s->kept[i]];
+        for (int t = 0; t < row->nterms; t++) {
+            const kd_slot at = s->slot[row->slot[t]];
+            if (at.kind != KD_SLOT_MEASURE || at.level != 0) continue;
+            const kd_measure *m = &s->measure[at.index];
+            for (int l = 0; l < column_count(w, m); l++) {
+                if (column_v(w, m, l) < 0) continue;
+                if (list) list[n] = (kd_gradient){w->G.plan->place[n], w->slope_at[at.index] + l, &row->coefficient[t]};
+                n++;
+            }
+        }
+    }
+    return n;
+}
+
+void kd_work_list_gradients(kd_work *w)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->nlambda; i++)
+        if (!s->row_g[s->kept[i]].coefficient) return;
+    w->ngradients = list_gradients(w, NULL);
+    w->gradients = kd_arena_cut(&w->arena, (size_t)w->ngradients, sizeof *w->gradients);
+    if (w->gradients) (void)list_gradients(w, w->gradients);
+}
+
 // The same for the multipliers: residual by lambda, transposed.
 void kd_work_add_gradient_column(kd_work *w, const kd_row *row, int number)
 {
@@ -314,7 +347,11 @@ void kd_work_add_second_rows(kd_work *w)
 void kd_work_add_constraint_matrices(kd_work *w)
 {
     const kd_system *s = w->system;
-    for (int i = 0; i < s->nlambda; i++) add_gradient_row(w, &w->G, &s->row_g[s->kept[i]], i, 0);
+    for (int i = 0; i < w->ngradients; i++) {
+        const kd_gradient *e = &w->gradients[i];
+        w->G.value[e->place] += *e->factor * w->slope[e->slope];
+    }
+    for (int i = 0; w->ngradients == 0 && i < s->nlambda; i++) add_gradient_row(w, &w->G, &s->row_g[s->kept[i]], i, 0);
     for (int i = 0; s->ns > 0 && i < s->nlambda; i++) add_contact_row(w, &s->row_g[s->kept[i]], i);
     for (int i = 0; i < s->nmu; i++) add_gradient_row(w, &w->H, &s->row_h[i], i, 1);
 }

@@ -243,27 +243,24 @@ static void fill_accelerations(kd_work *w, int first, int end)
     for (int i = first; i < end; i++) w->acceleration[i] = kd_work_acceleration_of(w, i);
 }
 
-// Variables from the measures at a level: 0 position, 1 velocity, 2 acceleration. Rows read jets, all others values.
+// Variables of rows, slots first .. end - 1, from the measures at a level: 0 position, 1 velocity, 2 acceleration. Rows read
+// jets, all others values: those of a level below get their derivative, first or second
 static void fill_jets(kd_work *w, int level, const double *known, int first, int end)
 {
     const kd_system *s = w->system;
-    for (int i = first; i < end; i++) {
-        if (s->slot[i].kind != KD_SLOT_MEASURE) continue;
-        double y = known[s->slot[i].index];
-        // 0: the variable itself; 1, 2: its first and second derivative, where it is a level below
-        switch (level - s->slot[i].level) {
-        case 0:
-            w->slot[i] = y;
-            w->jet[i] = (kd_jet){.x = y};
-            break;
-        case 1:
-            w->jet[i].x1 = y;
-            break;
-        case 2:
-            w->jet[i].x2 = y;
-            break;
-        default:
-            break;
+    for (int below = 0; below <= level; below++) {
+        const kd_filled *f = &s->filled[below];
+        for (int k = f->before[first]; k < f->before[end]; k++) {
+            const double y = known[f->index[k]];
+            kd_jet      *jet = &w->jet[f->slot[k]];
+            if (below == level) {
+                w->slot[f->slot[k]] = y;
+                *jet = (kd_jet){.x = y};
+            } else if (below == level - 1) {
+                jet->x1 = y;
+            } else {
+                jet->x2 = y;
+            }
         }
     }
 }

@@ -37,6 +37,11 @@ typedef struct kd_row {
     const double *coefficient_of, *scale_of, *restitution_of;
 } kd_row;
 
+typedef struct kd_gradient { // an addition to G: factor of a row times a slope of a measure
+    int           place, slope;
+    const double *factor;
+} kd_gradient;
+
 // Rows of one element, while they are made
 typedef struct kd_row_builder {
     kd_system  *s;

@@ -5,18 +5,14 @@
 #include "system/matrix.h"
 #include "tree/path_product.h"
 
-typedef struct kd_stiff_run { // entries of a block that stand in a row in M, too
-    int from, to, n;          // places in the block, in the values of M
-} kd_stiff_run;
-
 // The stiff part of the residual's derivatives, stiff_part.c
 typedef struct kd_stiff_path { // a pair that stiff loads act between
-    int           pair;
-    kd_path_load  load;  // all of them together
-    double       *block; // (nsteps x nsteps, and more) their sum of stiffness and damping when it was renewed last
-    bool          renew;
-    int           nruns;
-    kd_stiff_run *run; // (nruns) its entries in M
+    int          pair;
+    kd_path_load load;  // all of them together
+    double      *block; // (nsteps x nsteps, and more) their sum of stiffness and damping when it was renewed last
+    bool         renew;
+    int          nruns;
+    kd_path_run *run; // (nruns) its entries in M
 } kd_stiff_path;
 
 typedef struct kd_stiff_load {

@@ -14,7 +14,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "math/kernel.h"
 #include "system/stiff_part.h"
 
 // ---- structure ------------------------------------------------------------------------------------------------------
@@ -88,13 +87,13 @@ static bool find_runs(const kd_system *s, kd_stiff_path *path, kd_arena *arena)
         for (int k = 0; k < n; k++) {
             // along prescribed dofs nothing is solved for
             if (pair->step[k].v < 0 || pair->step[l].v < 0) continue;
-            const int     from = l * n + k, to = place_of(&M, pair->step[k].v, pair->step[l].v);
-            kd_stiff_run *last = &path->run[path->nruns - 1];
+            const int    from = l * n + k, to = place_of(&M, pair->step[k].v, pair->step[l].v);
+            kd_path_run *last = &path->run[path->nruns - 1];
             if (to == none) return false;
             if (path->nruns > 0 && last->from + last->n == from && last->to + last->n == to)
                 last->n++;
             else
-                path->run[path->nruns++] = (kd_stiff_run){from, to, 1};
+                path->run[path->nruns++] = (kd_path_run){from, to, 1};
         }
     return path->run != NULL;
 }
@@ -658,18 +657,6 @@ kd_eval kd_work_stiff_sum(kd_work *w, const kd_point *x, double by_p, double by_
     return KD_EVAL_OK;
 }
 
-// values -= block, run by run, two at a time
-static void subtract_runs(const kd_stiff_path *path, double *values)
-{
-    for (const kd_stiff_run *run = path->run; run < path->run + path->nruns; run++) {
-        const double *from = path->block + run->from;
-        double       *to = values + run->to;
-        int           k = 0;
-        for (; k + 2 <= run->n; k += 2) kd_two_store(to + k, kd_two_load(to + k) - kd_two_load(from + k));
-        if (k < run->n) to[k] -= from[k];
-    }
-}
-
 kd_eval kd_work_mass_and_stiff(kd_work *w, const kd_point *x, double by_p, double by_v, int number, int parts,
                                double *values)
 {
@@ -679,6 +666,7 @@ kd_eval kd_work_mass_and_stiff(kd_work *w, const kd_point *x, double by_p, doubl
     if (answer != KD_EVAL_OK) return answer;
     // M, then the blocks
     kd_tree_mass(&w->system->tree, &w->motion, values);
-    for (int i = 0; i < part->npaths; i++) subtract_runs(&part->path[i], values);
+    for (int i = 0; i < part->npaths; i++)
+        kd_path_subtract(&w->motion, part->path[i].nruns, part->path[i].run, part->path[i].block, values);
     return KD_EVAL_OK;
 }

@@ -38,6 +38,9 @@ static kd_status count_coordinates(kd_system *s)
     s->p_of_x = kd_cut_int(&s->arena, tree->nposition);
     s->x_of_p = kd_cut_int(&s->arena, tree->nposition);
     s->quaternion = kd_cut_int(&s->arena, tree->nlinks);
+    s->quaternion_v = kd_cut_int(&s->arena, tree->nlinks);
+    s->scalar_p = kd_cut_int(&s->arena, tree->nposition);
+    s->scalar_v = kd_cut_int(&s->arena, tree->nposition);
     if (s->arena.failed) return KD_ERR_MEMORY;
     int np = 0;
     // x in the order of links; p without prescribed scalars, quaternions as a whole
@@ -50,7 +53,13 @@ static kd_status count_coordinates(kd_system *s)
                 s->p_of_x[link->position + k] = -1;
                 continue;
             }
-            if (!scalar && k == n - 4) s->quaternion[s->nquaternions++] = np;
+            if (scalar) {
+                s->scalar_p[s->nscalars] = np;
+                s->scalar_v[s->nscalars++] = tree->dof_v[link->dof + k];
+            } else if (k == n - 4) {
+                s->quaternion_v[s->nquaternions] = tree->dof_v[link->dof + k];
+                s->quaternion[s->nquaternions++] = np;
+            }
             s->x_of_p[np] = link->position + k;
             s->p_of_x[link->position + k] = np++;
         }

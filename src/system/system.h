@@ -333,11 +333,12 @@ struct kd_system {
     kd_reading  at_samples, at_switches, at_events;
 
     int  np, nv, nr, nw, ns, nz, nlambda, nmu;
-    int *kept;       // (nlambda) rows of g that are in the equations
-    int *lambda_of;  // (nrows_g) the other way: place in lambda; -1: left out
-    int *x_of_p;     // (np - nturns) place in x
-    int *p_of_x;     // (tree.nposition) place in p; -1: prescribed
-    int *quaternion; // (nquaternions) first place in p of each quaternion
+    int *kept;                           // (nlambda) rows of g that are in the equations
+    int *lambda_of;                      // (nrows_g) the other way: place in lambda; -1: left out
+    int *x_of_p;                         // (np - nturns) place in x
+    int *p_of_x;                         // (tree.nposition) place in p; -1: prescribed
+    int *quaternion, *quaternion_v;      // (nquaternions) first place in p and v of each quaternion
+    int  nscalars, *scalar_p, *scalar_v; // (nscalars) places in p and v of all other coordinates
     int  nquaternions;
     int  max_path; // longest path
     int  max_jacobian;
@@ -504,10 +505,12 @@ typedef struct kd_work {
     int              leapt;      // 1 + the one whose place leapt in this step; 0: none
     double          *b;          // (nr)
     // derivative stage
-    kd_change        *change;    // columns of all pairs
-    int              *change_at; // (npairs)
-    double           *small;     // (max_jacobian)
-    kd_wrench        *pair_load; // (npairs) sum of loads along measures at frozen force
+    kd_change        *change;     // columns of all pairs
+    int              *change_at;  // (npairs)
+    int               ngradients; // 0: G is not listed
+    kd_gradient      *gradients;  // (ngradients) G as a list, where all rows are linear
+    double           *small;      // (max_jacobian)
+    kd_wrench        *pair_load;  // (npairs) sum of loads along measures at frozen force
     kd_matrix_values  residual_p, residual_v, residual_r, G, H, gI_p, gII_p, gII_v, h_p, hI_p, hI_v, b_p, b_v, b_r, b_w;
     kd_matrix_values  g_p, g_s, c_p, c_s, gI_s, gII_s, residual_s, residual_lambda;
     kd_matrix_values  residual_w, d_p, d_v, d_r, d_lambda, d_w;

@@ -14,10 +14,11 @@ typedef struct composite {
 
 _Static_assert(sizeof(composite) <= KD_GIVEN_SIZE, "work->given has the room");
 
-static inline composite composite_link(const kd_link *l, const kd_link_motion *m)
+static inline composite composite_link(const kd_link *l, const kd_link_motion *m, const struct kd_tree_work *work,
+                                       int i)
 {
-    const kd_m3 R = kd_m3_load(&m->R);
-    return (composite){kd_m3_rotate(&R, &m->R, &l->inertia), kd_v3_scale(l->mass, kd_m3_vec(&R, &l->centre)), l->mass};
+    const kd_turned a = work->turned_known ? kd_turned_kept(work->turned[i]) : kd_turned_of(l, m);
+    return (composite){a.J, a.h, l->mass};
 }
 
 // the same of a link that deforms, as it stands now
@@ -125,7 +126,8 @@ __attribute__((always_inline)) static inline void composite_forces_of(const kd_t
         const kd_v3    r = kd_rows_place(m, i);
         // Ic: the link with all that hangs on it
         const bool wide = deforms && l->wide;
-        composite  c = wide ? composite_wide(l, &work->wide[l->state], &m->link[i]) : composite_link(l, &m->link[i]);
+        composite  c =
+            wide ? composite_wide(l, &work->wide[l->state], &m->link[i]) : composite_link(l, &m->link[i], work, i);
         if (l->end > i + 1) {
             composite_add(&c, &given);
             if (l[1].end < l->end) composite_add(&c, &sum[i]);

@@ -91,6 +91,7 @@ static void cut_work(const kd_tree *tree, kd_arena *arena, struct kd_tree_work *
     w->S = kd_cut_double(arena, 6 * w->stride);
     w->IS = kd_cut_double(arena, 6 * w->stride);
     w->BS = kd_cut_double(arena, 3 * w->stride);
+    w->turned = kd_arena_cut(arena, nlinks, sizeof *w->turned);
     w->wide = kd_arena_cut(arena, (size_t)tree->nwide, sizeof *w->wide);
     for (int i = 1; i < tree->nlinks && !arena->failed; i++)
         if (tree->link[i].wide) (void)kd_wide_cut(tree->link[i].wide, arena, &w->wide[tree->link[i].state]);
@@ -211,4 +212,9 @@ void kd_path_congruence(const kd_pair *pair, const kd_tree *tree, const kd_motio
                         const kd_path_load *load, double *scratch, double *block)
 {
     KD_CALL(kd_path_congruence, pair, tree, m, rel, load, scratch, block);
+}
+
+void kd_path_subtract(const kd_motion *m, int nruns, const kd_path_run *run, const double *block, double *values)
+{
+    KD_CALL(kd_path_subtract, nruns, run, block, values);
 }

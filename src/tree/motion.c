@@ -59,11 +59,30 @@ static void place_link(const kd_link *l, const double *x, const double *c, const
     }
 }
 
+// a ball joint: R = R_l E C(q), P = P_l + R_l r; its motions are turns about the axes of the link
+static inline void place_ball(const kd_link *l, const double *q, const kd_link_motion *parent, kd_axis *axis,
+                              kd_link_motion *own)
+{
+    const kd_m3   R = kd_m3_load(&parent->R);
+    const kd_m3   A = {kd_m3_vec(&R, &l->E.x), kd_m3_vec(&R, &l->E.y), kd_m3_vec(&R, &l->E.z)};
+    const kd_mat3 C = kd_quat_matrix(kd_quat_of(q));
+    const kd_v3   column[3] = {kd_m3_vec(&A, &C.x), kd_m3_vec(&A, &C.y), kd_m3_vec(&A, &C.z)};
+    kd_v3_store_four(&own->R.x, column[0]);
+    kd_v3_store_four(&own->R.y, column[1]);
+    kd_v3_store_four(&own->R.z, column[2]);
+    kd_v3_store(&own->P, kd_m3_axpy(kd_v3_load(&parent->P), &R, &l->r));
+    for (int k = 0; k < 3; k++) {
+        kd_v3_store_four(&axis[k].w, column[k]);
+        kd_v3_store(&axis[k].u, kd_v3_zero());
+    }
+}
+
 void KD_KERNEL(kd_place)(const kd_tree *tree, const double *x, kd_motion *m)
 {
     struct kd_tree_work *work = m->work;
     kd_m3                R = kd_m3_load(&m->link[0].R);
     kd_v3                P = kd_v3_load(&m->link[0].P);
+    work->turned_known = false;
     kd_joint_angles(x, work);
     for (int i = 1; i < tree->nlinks; i++) {
         const kd_link  *l = &tree->link[i];
@@ -78,6 +97,8 @@ void KD_KERNEL(kd_place)(const kd_tree *tree, const double *x, kd_motion *m)
                 KD_KERNEL(kd_marker_place)
                 (l->marker, work->wide[tree->link[l->parent].state].q, l, &m->link[l->parent], work->row[i],
                  m->axis + l->letter, own);
+            } else if (l->form.ball && l->form.nscalars == 0) {
+                place_ball(l, x + l->position, &m->link[l->parent], m->axis + l->dof, own);
             } else {
                 place_link(l, x + l->position, c, s, &m->link[l->parent], m->axis, own);
             }

@@ -3,10 +3,12 @@
 #include "tree/joint.h"
 
 // F = m dv + dw x h + w x (w x h),  N = J dw + w x (J w) + h x dv,  h = m R c,  J = R I R'; minus the load
-static inline kd_v6 inertia_force(const kd_link *l, const kd_link_motion *m, const kd_wrench *load)
+static inline kd_v6 inertia_force(const kd_link *l, const kd_link_motion *m, const kd_wrench *load, double kept[16])
 {
-    const kd_m3 R = kd_m3_load(&m->R), J = kd_m3_rotate(&R, &m->R, &l->inertia);
-    const kd_v3 h = kd_v3_scale(l->mass, kd_m3_vec(&R, &l->centre));
+    const kd_turned turned = kd_turned_of(l, m);
+    const kd_m3     J = turned.J;
+    const kd_v3     h = turned.h;
+    kd_turned_keep(kept, &turned);
     const kd_v3 w = kd_v3_load(&m->w), dw = kd_v3_load(&m->dw), dv = kd_v3_load(&m->dv);
     const kd_v3 N = kd_v3_add(kd_v3_cross(w, kd_m3_vec(&J, &m->w)), kd_v3_cross(h, dv));
     const kd_v3 F = kd_v3_add(kd_v3_cross(dw, h), kd_v3_cross(w, kd_v3_cross(w, h)));
@@ -61,7 +63,8 @@ __attribute__((always_inline)) static inline void residual_of(const kd_tree *tre
         kd_wrench            *reaction = &m->reaction[i], *parent = &m->reaction[l->parent];
         // f = inertia force - load + what the children give
         const kd_wrench *outer = load ? &load[i] : NULL;
-        kd_v6            f = deforms && l->wide ? wide_force(l, m, i, outer, tau) : inertia_force(l, own, outer);
+        kd_v6            f =
+            deforms && l->wide ? wide_force(l, m, i, outer, tau) : inertia_force(l, own, outer, m->work->turned[i]);
         if (l->end > i + 1) {
             f = (kd_v6){kd_v3_add(f.w, given.w), kd_v3_add(f.u, given.u)};
             if (l[1].end < l->end)
@@ -88,6 +91,7 @@ __attribute__((always_inline)) static inline void residual_of(const kd_tree *tre
             kd_v3_store(&parent->F, f.u);
         }
     }
+    m->work->turned_known = true;
     if (tree->nlinks > 1) { // the first link
         kd_vec3 N, F;
         kd_v3_store(&N, given.w);

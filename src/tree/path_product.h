@@ -37,13 +37,21 @@ void kd_path_product(const kd_pair *pair, const kd_tree *tree, const kd_motion *
 void kd_path_congruence(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
                         const kd_path_load *load, double *scratch, double *block);
 
+typedef struct kd_path_run { // entries of a block that stand in a row in a matrix, too
+    int from, to, n;         // places in the block, in the values of the matrix
+} kd_path_run;
+
+// values -= block, run by run; m chooses the variant
+void kd_path_subtract(const kd_motion *m, int nruns, const kd_path_run *run, const double *block, double *values);
+
 #define KD_DECLARE_PATH_KERNELS(variant)                                                                               \
     void kd_path_product_##variant(const kd_pair *pair, const kd_tree *tree, const kd_motion *m,                       \
                                    const kd_relative *rel, const double *dx, const kd_path_load *load,                 \
                                    double *scratch, double *p, double *v);                                             \
     void kd_path_congruence_##variant(const kd_pair *pair, const kd_tree *tree, const kd_motion *m,                    \
                                       const kd_relative *rel, const kd_path_load *load, double *scratch,               \
-                                      double *block);
+                                      double *block);                                                                  \
+    void kd_path_subtract_##variant(int nruns, const kd_path_run *run, const double *block, double *values);
 
 KD_DECLARE_PATH_KERNELS(base)
 KD_DECLARE_PATH_KERNELS(avx2)

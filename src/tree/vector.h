@@ -290,4 +290,29 @@ static inline kd_m3 kd_m3_rotate(const kd_m3 *R, const kd_mat3 *from, const kd_s
                    kd_v3_axpy(kd_v3_axpy(kd_v3_scale(from->x.z, tx), from->y.z, ty), from->z.z, tz)};
 }
 
+// Inertia and first moment of a rigid link in world axes, J = R I R' and h = m R c, and kept
+typedef struct kd_turned {
+    kd_m3 J;
+    kd_v3 h;
+} kd_turned;
+
+static inline kd_turned kd_turned_of(const kd_link *l, const kd_link_motion *m)
+{
+    const kd_m3 R = kd_m3_load(&m->R);
+    return (kd_turned){kd_m3_rotate(&R, &m->R, &l->inertia), kd_v3_scale(l->mass, kd_m3_vec(&R, &l->centre))};
+}
+static inline void kd_turned_keep(double to[16], const kd_turned *a)
+{
+    kd_v3_store_four((kd_vec3 *)to, a->J.x);
+    kd_v3_store_four((kd_vec3 *)(to + 4), a->J.y);
+    kd_v3_store_four((kd_vec3 *)(to + 8), a->J.z);
+    kd_v3_store_four((kd_vec3 *)(to + 12), a->h);
+}
+static inline kd_turned kd_turned_kept(const double from[16])
+{
+    return (kd_turned){{kd_v3_load((const kd_vec3 *)from), kd_v3_load((const kd_vec3 *)(from + 4)),
+                        kd_v3_load((const kd_vec3 *)(from + 8))},
+                       kd_v3_load((const kd_vec3 *)(from + 12))};
+}
+
 #endif

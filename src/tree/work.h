@@ -41,8 +41,11 @@ struct kd_tree_work {
     int *run_v, *run_parent;
     int *above; // (nlinks) number of dofs in v of the links between i and the ground
     // per place in v, about the common point: rows, stride apart; S motion (6), IS = Ic S (6), BS = Bc'S (3)
-    int            stride;
-    double        *S, *IS, *BS;
+    int     stride;
+    double *S, *IS, *BS;
+    // (nlinks) columns of J = R I R', then h = m R c, each with a number more, where the residual was computed at this position
+    double (*turned)[16];
+    bool           turned_known;
     kd_wide_state *wide; // (tree->nwide)
     double       **row;  // (nlinks) shifts and turns of a marker by its modes, as they are now; NULL: no marker
 };

@@ -1,6 +1,6 @@
 // Saved simulations over the gallery: a run that is stopped, saved and goes on in a simulation that was made anew gives the
 // same bits as one that was not stopped, for all integrators and forms. A few models here; SAVED_ALL=1 takes the whole
-// gallery and more methods (tools/campaign).
+// gallery and more methods, for hours (TEST_TIMEOUT).
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
 #include <math.h>

@@ -170,7 +170,7 @@ static void programs_pass_it_on(void **state)
         if (stat(path, &about) != 0 || !S_ISREG(about.st_mode) || access(path, X_OK) != 0 ||
             strchr(entry->d_name, '.') || strcmp(entry->d_name, "viewer") == 0)
             continue;
-        snprintf(command, sizeof command, "cd '%s' && timeout 60 '%s' --quick --check --only nothing-like-it",
+        snprintf(command, sizeof command, "cd '%s' && timeout 300 '%s' --quick --check --only nothing-like-it",
                  KD_BINARY_DIR, path);
         const command_result run = run_command(command);
         if (run.status != 1 || !strstr(run.text, "no row was measured"))
