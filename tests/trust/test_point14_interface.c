@@ -241,6 +241,9 @@ static void null_is_refused_everywhere(void **state)
     STOPPED(kd_eom_accelerations(NULL, NULL, NULL, NULL));
     STOPPED(kd_eom_kkt_factor(NULL));
     NOTHING(kd_eom_kkt_solve(NULL, NULL));
+    DENIED(kd_eom_fits_mass(NULL));
+    STOPPED(kd_eom_mass_and_stiffness(NULL, 0, 0, 0, 1, NULL));
+    NEUTRAL(kd_method_is_open(NULL));
     DENIED(kd_eom_implicit_reserve(NULL));
     STOPPED(kd_eom_implicit_set(NULL));
     DENIED(kd_eom_implicit_factor(NULL, 1, 0));
