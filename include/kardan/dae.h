@@ -148,6 +148,9 @@ typedef struct kd_dae_class {
     // on velocity level at t_next. NULL: the form has no such stages.
     kd_eval (*stage)(void *impl, double t, const double *x, double t_next, const double *base, double factor,
                      double *xdot);
+    // ... and x - dx, close to a point (t, x) whose x' was asked for last: dx to where it satisfies the constraints on
+    // velocity level, along constraint forces at x. NULL: there are none.
+    kd_eval (*neighbour)(void *impl, double t, const double *x, double *dx);
     // x of the whole state [p v r w s lambda mu | a] at a start, where coordinates are chosen anew; a failure is told
     // by start, too. NULL: x begins with the state.
     kd_eval (*pack)(void *impl, double t, const double *whole, double *x);

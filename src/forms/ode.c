@@ -183,8 +183,8 @@ static kd_eval ode_stage(void *impl, double t, const double *x, double t_next, c
     kd_acceleration *acceleration = self->acceleration;
     kd_eval          answer = kd_ode_note(self, kd_acceleration_contacts(acceleration, t, at->x, at->s), "");
     if (answer == KD_EVAL_OK && !self->position.identity)
-        answer = kd_ode_note(self,
-                             kd_acceleration_at(acceleration, t, at->x, at->s, at->x + self->xv, at->x + self->xr), "");
+        answer = kd_ode_note(
+            self, kd_acceleration_stage_at(acceleration, t, at->x, at->s, at->x + self->xv, at->x + self->xr), "");
     if (answer == KD_EVAL_OK) answer = position_rate(self, at);
     if (answer != KD_EVAL_OK) return answer;
     // p at t_next; multipliers with which gI = 0, h = 0 hold there
@@ -197,6 +197,17 @@ static kd_eval ode_stage(void *impl, double t, const double *x, double t_next, c
     if (answer == KD_EVAL_OK) answer = other_rates(self, at);
     if (answer == KD_EVAL_OK) memcpy(xdot, at->xdot, (size_t)self->n * sizeof *x);
     return answer;
+}
+
+// v of dx such that gI = 0 and h = 0 at x - dx
+static kd_eval ode_neighbour(void *impl, double t, const double *x, double *dx)
+{
+    kd_ode       *self = impl;
+    const double *s = self->guess + self->dims.nw;
+    if (self->dims.nlambda + self->dims.nmu == 0) return KD_EVAL_OK;
+    return kd_ode_note(
+        self, kd_acceleration_neighbour(self->acceleration, t, x, s, x + self->xv, x + self->xr, dx, dx + self->xv),
+        "error estimate: ");
 }
 
 // x' - rhs
@@ -415,6 +426,7 @@ static const kd_dae_class ode_class = {
     .between = ode_between,
     .rhs = ode_rhs,
     .stage = ode_stage,
+    .neighbour = ode_neighbour,
     .complete = ode_complete,
     .start = ode_start,
     .resolve = ode_resolve,

@@ -161,32 +161,43 @@ static double time_of(const kd_explicit *self, double c)
     return c == 1 ? end_time(self) : self->base.t + c * self->h;
 }
 
-// k of a stage of the half-explicit method at X, time c, whose multipliers belong to the constrained point
-// x + h sum_{j <= i} a_j k_j, time c_constrained; base is a workspace
-static kd_status stage(kd_explicit *self, int i, double c, const double *X, double c_constrained, const double *a,
-                       double *base, double *k)
+// k_i of a stage of the half-explicit method at X, whose multipliers belong to the constrained point; base = that point
+// without k_i
+static kd_status solve_half(kd_explicit *self, int i, double *base)
 {
-    combine(self, self->base.x, self->h, a, i, base);
-    kd_eval answer = self->dae->methods->stage(self->dae->impl, time_of(self, c), X, time_of(self, c_constrained), base,
-                                               self->h * a[i], k);
+    const kd_constrained_points *half = self->points;
+    combine(self, self->base.x, self->h, half->a[i], i, base);
+    kd_eval answer = self->dae->methods->stage(self->dae->impl, time_of(self, self->tableau->c[i]), self->X,
+                                               time_of(self, half->c[i]), base, self->h * half->a[i][i], self->k[i]);
     self->base.stats.residuals++;
     return answer == KD_EVAL_OK ? KD_OK : eval_cause(self, answer);
+}
+
+// X_i; where the stage before was constrained there, with the same bits: base + h a k is what its rows were evaluated at
+static void stage_point(const kd_explicit *self, int i, const double *base, double *X)
+{
+    const kd_constrained_points *half = self->points;
+    if (!half || !half->is_next[i - 1]) {
+        combine(self, self->base.x, self->h, self->tableau->a[i], i, X);
+        return;
+    }
+    const double *k = self->k[i - 1], factor = self->h * half->a[i - 1][i - 1];
+    for (int j = 0; j < self->n; j++) X[j] = base[j] + factor * k[j];
 }
 
 // k_1 .. and x_new; k_0 is known
 static kd_status solve_stages(kd_explicit *self)
 {
-    const kd_explicit_tableau   *b = self->tableau;
-    const kd_constrained_points *half = self->points;
+    const kd_explicit_tableau *b = self->tableau;
     for (int i = 1; i < b->stages; i++) {
         // the stage point, then its slope: f there or, half-explicit, with multipliers of the constrained point
-        combine(self, self->base.x, self->h, b->a[i], i, self->X);
-        kd_status status = half ? stage(self, i, b->c[i], self->X, half->c[i], half->a[i], self->x_new, self->k[i])
-                                : kd_explicit_rhs(self, self->base.t + b->c[i] * self->h, self->X, self->k[i]);
+        stage_point(self, i, self->x_new, self->X);
+        kd_status status = self->points ? solve_half(self, i, self->x_new)
+                                        : kd_explicit_rhs(self, self->base.t + b->c[i] * self->h, self->X, self->k[i]);
         if (status < 0) return status;
     }
     // row `stages` of a is the weights b: x_1 = x_0 + h sum b_j k_j
-    combine(self, self->base.x, self->h, b->a[b->stages], b->stages, self->x_new);
+    stage_point(self, b->stages, self->x_new, self->x_new);
     return KD_OK;
 }
 
@@ -196,11 +207,10 @@ double kd_explicit_scale(const kd_explicit *self, int i)
                                    fmax(fabs(self->base.x[i]), fabs(self->x_new[i])));
 }
 
-// sum of the squares of h sum e_j k_j over the scales; its terms stay in terms
-static double norm_of(kd_explicit *self, const double *e, double *terms)
+// sum of the squares of increments over the scales, in their place
+static double norm_of(kd_explicit *self, double *terms)
 {
     double sum = 0;
-    combine(self, NULL, self->h, e, self->tableau->stages + 1, terms);
     for (int i = 0; i < self->n; i++) {
         terms[i] = self->dae->controlled[i] ? terms[i] / kd_explicit_scale(self, i) : 0;
         sum += terms[i] * terms[i];
@@ -208,54 +218,48 @@ static double norm_of(kd_explicit *self, const double *e, double *terms)
     return sum;
 }
 
-// HNW II.4 Eq. 4.11 and, for dop853, II.10 Eq. 10.17: err5^2 / sqrt(err5^2 + 0.01 err3^2)
-static double error_norm(kd_explicit *self)
+// err = x_1 - x^_1 = h sum e_j k_j. The embedded solution of the half-explicit method has multipliers of its own in its
+// last stage, at x_1, with which it satisfies the constraints as x_1 does.
+static kd_status embed(kd_explicit *self, const double *e)
 {
-    int    counted = 0;
-    double low = 0, high;
-    for (int i = 0; i < self->n; i++) counted += self->dae->controlled[i];
-    if (self->tableau->order == 8) low = norm_of(self, self->tableau->error_low, self->err);
-    // the fifth-order terms stay in err, for the blame and the shares
-    high = norm_of(self, self->tableau->error, self->err);
-    self->now = (kd_estimates){self->h, 0, 1};
-    if (!(high > 0)) return high == 0 ? 0 : NAN;
-    self->now = (kd_estimates){self->h, sqrt(low / counted), low > 0 ? sqrt(high / low) : 1};
-    return high / sqrt((high + 0.01 * low) * counted);
+    const kd_dae_class *f = self->dae->methods;
+    combine(self, NULL, self->h, e, self->tableau->stages + 1, self->err);
+    if (!self->points || !f->neighbour || self->base.opt.h_fixed > 0) return KD_OK;
+    kd_eval answer = f->neighbour(self->dae->impl, end_time(self), self->x_new, self->err);
+    return answer == KD_EVAL_OK ? KD_OK : eval_cause(self, answer);
 }
 
-// The embedded solution of the half-explicit method has multipliers of its own in its last stage, at x_1, with which it
-// satisfies the constraints as x_1 does: what one of them alone would leave of them is not an error of x_1.
-static kd_status embed(kd_explicit *self)
+// HNW II.4 Eq. 4.11 and, for dop853, II.10 Eq. 10.17: err5^2 / sqrt(err5^2 + 0.01 err3^2)
+static kd_status error_norm(kd_explicit *self, double *err)
 {
     const kd_explicit_tableau *b = self->tableau;
-    int                        last = b->stages;
-    double                     weights[KD_EXPLICIT_STAGES];
-    // weights of the embedded solution: b - e, with those of the evaluation at the end
-    for (int j = 0; j <= last; j++) weights[j] = (j < last ? b->a[last][j] : 0) - b->error[j];
-    return stage(self, last, 1, self->x_new, 1, weights, self->err, self->k_other);
-}
-
-// error_norm with k_other instead of k_end
-static double embedded_error_norm(kd_explicit *self)
-{
-    // k_end is lent its place for the sum only: dense output needs the true one
-    double **k_end = &self->k[self->tableau->stages], *kept = *k_end;
-    *k_end = self->k_other;
-    double error = error_norm(self);
-    *k_end = kept;
-    return error;
+    int                        counted = 0;
+    double                     low = 0, high;
+    kd_status                  status = KD_OK;
+    for (int i = 0; i < self->n; i++) counted += self->dae->controlled[i];
+    if (b->order == 8) {
+        status = embed(self, b->error_low);
+        low = norm_of(self, self->err);
+    }
+    // the fifth-order terms stay in err, for the blame and the shares
+    if (status == KD_OK) status = embed(self, b->error);
+    if (status < 0) return status;
+    high = norm_of(self, self->err);
+    self->now = (kd_estimates){self->h, 0, 1};
+    *err = high == 0 ? 0 : NAN;
+    if (!(high > 0)) return KD_OK;
+    self->now = (kd_estimates){self->h, sqrt(low / counted), low > 0 ? sqrt(high / low) : 1};
+    *err = high / sqrt((high + 0.01 * low) * counted);
+    return KD_OK;
 }
 
 static kd_status stages_solve(kd_explicit *self, double *err)
 {
     // dop853 estimates without f at the end: a rejected step saves that evaluation
     bool      early = self->tableau->error[self->tableau->stages] == 0;
-    bool      embedded = self->points && !(self->base.opt.h_fixed > 0);
     kd_status status = solve_stages(self);
     if (status == KD_OK && !early) status = kd_explicit_evaluate_end(self);
-    if (status == KD_OK && embedded) status = embed(self);
-    if (status == KD_OK) *err = embedded ? embedded_error_norm(self) : error_norm(self);
-    return status;
+    return status == KD_OK ? error_norm(self, err) : status;
 }
 
 static void find_worst(kd_explicit *self)

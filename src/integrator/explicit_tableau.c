@@ -39,6 +39,7 @@ const kd_constrained_points kd_half_explicit_points = {
         {-293.0 / 1152, 85.0 / 48, -2275.0 / 1908, 35.0 / 32, -2835.0 / 6784},
         {35.0 / 384, 0, 500.0 / 1113, 125.0 / 192, -2187.0 / 6784, 11.0 / 84},
     },
+    .is_next = {[1] = true, [5] = true},
 };
 
 const kd_explicit_tableau kd_dop853_tableau = {

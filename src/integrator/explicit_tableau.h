@@ -8,6 +8,8 @@
 #ifndef KD_INTEGRATOR_EXPLICIT_TABLEAU_H
 #define KD_INTEGRATOR_EXPLICIT_TABLEAU_H
 
+#include <stdbool.h>
+
 enum { KD_EXPLICIT_STAGES = 16, KD_EXPLICIT_DENSE = 4 };
 
 typedef struct kd_explicit_tableau {
@@ -36,6 +38,7 @@ extern const kd_explicit_tableau kd_dopri5_tableau, kd_dop853_tableau;
 typedef struct kd_constrained_points {
     double c[KD_EXPLICIT_STAGES];
     double a[KD_EXPLICIT_STAGES][KD_EXPLICIT_STAGES];
+    bool   is_next[KD_EXPLICIT_STAGES]; // this point is that of the next stage, or x_1
 } kd_constrained_points;
 
 extern const kd_constrained_points kd_half_explicit_points;

@@ -156,8 +156,8 @@ static void cut_factors(kd_acceleration *self, kd_arena *arena)
     // a half-explicit stage
     kd_stage_rows *stage = &self->stage;
     stage->rows = kd_cut_double(arena, nrows);
+    stage->p = kd_cut_double(arena, d.np);
     stage->s = kd_cut_double(arena, d.ns);
-    stage->kept = kd_cut_double(arena, self->nk);
     stage->left_out = kd_cut_bool(arena, nrows);
     stage->row_order = kd_cut_int(arena, nrows);
     stage->column_order = kd_cut_int(arena, d.nv);
@@ -358,9 +358,6 @@ void kd_acceleration_apply(kd_acceleration *self, int n, double *b)
     case KD_FACTORS_DEFINITE:
         kd_definite_solve(self, b);
         break;
-    case KD_FACTORS_MIXED:
-        kd_kkt_mixed_solve(&self->stage.mixed, b);
-        break;
     default: // of the full matrix, scaled
         kd_full_solve(self, n, b);
     }
@@ -369,7 +366,7 @@ void kd_acceleration_apply(kd_acceleration *self, int n, double *b)
 kd_eval kd_acceleration_solve(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
                               const double *r, double *a, double *w, double *lambda, double *mu)
 {
-    kd_eval answer = kd_acceleration_at(self, t, p, s, v, r);
+    kd_eval answer = kd_stage_at(self, t, p, s, v, r);
     return answer == KD_EVAL_OK ? kd_acceleration_solve_here(self, a, w, lambda, mu) : answer;
 }
 

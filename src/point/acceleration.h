@@ -56,10 +56,14 @@ typedef struct kd_next {
     const double *p, *v;
     double        factor;
 } kd_next;
-// a, w, lambda, mu at (t, p, s, v, r) with these rows; s is the guess of the contact coordinates of both points.
+// a, w, lambda, mu at (t, p, s, v, r) with these rows; s is the guess of the contact coordinates of both points. The data
+// stay at the other point where the equations have no inner states: the next stage may be there, or the end of the step.
 kd_eval kd_acceleration_stage(kd_acceleration *self, const kd_next *next, double t, const double *p, const double *s,
                               const double *v, const double *r, double *a, double *w, double *lambda,
                               double *mu) KD_NODISCARD;
+// kd_acceleration_at for the point of a stage, before it
+kd_eval kd_acceleration_stage_at(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
+                                 const double *r) KD_NODISCARD;
 // Where rows are redundant (SVD): the independent ones of (t, p, s), a point on the constraints, stand for all others
 // in stages from now on. Stages leave the constraints a little, where redundant rows contradict each other.
 kd_eval kd_acceleration_select(kd_acceleration *self, double t, const double *p, const double *s) KD_NODISCARD;
@@ -68,6 +72,10 @@ kd_eval kd_acceleration_select(kd_acceleration *self, double t, const double *p,
 // of (p, v) along the constraints; left as it is where no such move exists (equilibrium).
 kd_eval kd_acceleration_project(kd_acceleration *self, double t, double *p, double *s, double *v, const double *r,
                                 bool invariants) KD_NODISCARD;
+// dv (nv) such that p - dp, v - dv, close to (t, p, s, v, r), satisfy gI = 0 and h = 0 as far as the matrix of (t, p) can
+// tell: the shortest change of the given one. That of an acceleration at (t, p) serves.
+kd_eval kd_acceleration_neighbour(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
+                                  const double *r, const double *dp, double *dv) KD_NODISCARD;
 // Constraint values (g; gI, h) at (t, p, s, v, r) to rows (2 nlambda + nmu), 0 where a row does not hold.
 kd_eval kd_acceleration_violations(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
                                    const double *r, double *rows) KD_NODISCARD;

@@ -46,32 +46,30 @@ static bool factor_packed(kd_acceleration *self)
     return kd_kkt_factor(&m->kkt, b->M, nlambda, b->GZ, nmu, b->HZ);
 }
 
+kd_eval kd_definite_matrices(kd_acceleration *self)
+{
+    kd_acceleration_blocks *b = &self->block;
+    kd_eval                 answer = kd_eom_definition(self->eom)->M ? kd_eom_eval(self->data, KD_MASS, b->M)
+                                                                     : kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted_mass);
+    if (answer == KD_EVAL_OK && self->nk > self->dims.nv) answer = kd_eom_constraint_matrices(self->data, b->GZ, b->HZ);
+    return kd_acceleration_note(self, answer);
+}
+
 kd_eval kd_definite_factor(kd_acceleration *self, double t, const double *p, bool *done)
 {
-    const kd_dims           d = self->dims;
-    kd_acceleration_blocks *b = &self->block;
-    kd_definite            *m = &self->definite;
-    const bool              staged = self->stage.in_use;
+    kd_definite *m = &self->definite;
     *done = m->known = m->solved = self->kept.usable = false;
     self->factors = KD_FACTORS_NONE;
-    if ((self->svd && !staged) || !b->M || (staged && !kd_acceleration_all_active(self))) return KD_EVAL_OK;
-
-    // M and C here
-    kd_eval answer = kd_eom_definition(self->eom)->M ? kd_eom_eval(self->data, KD_MASS, b->M)
-                                                     : kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted_mass);
-    if (answer == KD_EVAL_OK && d.nlambda + d.nmu > 0) answer = kd_eom_constraint_matrices(self->data, b->GZ, b->HZ);
-    if (answer != KD_EVAL_OK) return kd_acceleration_note(self, answer);
-    if (staged) {
-        kd_stage_factor(self, done);
-        return KD_EVAL_OK;
-    }
+    if (self->svd || self->stage.in_use || !self->block.M) return KD_EVAL_OK;
+    kd_eval answer = kd_definite_matrices(self);
+    if (answer != KD_EVAL_OK) return answer;
 
     // their factors, and where they belong
     *done = m->known = factor_packed(self);
     if (*done) self->factors = KD_FACTORS_DEFINITE;
     m->t = t;
     m->jumps = 0;
-    memcpy(m->p, p, (size_t)d.np * sizeof *p);
+    memcpy(m->p, p, (size_t)self->dims.np * sizeof *p);
     return KD_EVAL_OK;
 }
 

@@ -5,7 +5,6 @@
 //
 //     by the definition   along the topology of the mechanism, for large systems      kd_eom_kkt_factor
 //     definite            by Cholesky's method, where M is definite and C independent acceleration_definite.c
-//     mixed               the same with other rows below than beside M: stages        acceleration_stage.c
 //     full, truncated     LU or SVD of the scaled matrix, with w and forces of lambda acceleration_full.c
 #ifndef KD_POINT_ACCELERATION_IMPL_H
 #define KD_POINT_ACCELERATION_IMPL_H
@@ -23,7 +22,6 @@ typedef enum kd_factors { // which ones solve K x = b at present
     KD_FACTORS_NONE,
     KD_FACTORS_BY_DEFINITION,
     KD_FACTORS_DEFINITE,
-    KD_FACTORS_MIXED,
     KD_FACTORS_FULL,
     KD_FACTORS_TRUNCATED
 } kd_factors;
@@ -72,12 +70,13 @@ typedef struct kd_kept_matrix {
 typedef struct kd_stage_rows {
     bool         in_use; // instead of gII, hI
     kd_kkt_mixed mixed;
-    double      *GZ, *HZ;  // at the other point
-    double      *rows;     // (nlambda + nmu) gI, h there over the factor of a
-    double      *s;        // (ns)
-    double      *kept;     // (nk) solution at the point of the definite matrix
-    bool        *left_out; // (nlambda + nmu) not among the independent rows
-    int         *row_order, *column_order;
+    double      *GZ, *HZ; // at the other point
+    double      *rows;    // (nlambda + nmu) gI, h there over the factor of a
+    // where the data are, as long as the stamp of their position is this one; once, for the next point that is asked for
+    unsigned long stamp; // 0: nothing is known
+    double        t, *p, *s;
+    bool         *left_out; // (nlambda + nmu) not among the independent rows
+    int          *row_order, *column_order;
 } kd_stage_rows;
 
 // acceleration_contacts.c: c_s of an earlier point
@@ -177,6 +176,8 @@ void kd_full_solve(kd_acceleration *self, int n, double *b);
 
 // ---- acceleration_definite.c ----------------------------------------------------------------------------------------
 
+// M and C at the present point; the acceleration must be set.
+kd_eval kd_definite_matrices(kd_acceleration *self);
 // Factors at the present point, where that is safe; *done tells. The acceleration must be set.
 kd_eval kd_definite_factor(kd_acceleration *self, double t, const double *p, bool *done);
 void    kd_definite_solve(kd_acceleration *self, double *b);
@@ -204,8 +205,9 @@ void kd_redundant_least_norm(kd_acceleration *self, double *lambda, double *mu);
 
 // ---- acceleration_stage.c -------------------------------------------------------------------------------------------
 
-// Factors of the rows of the stage at the present point, M and C known; *done tells
-void kd_stage_factor(kd_acceleration *self, bool *done);
+// kd_acceleration_at for the next point after a stage: where that is the point of its rows, the data are there
+kd_eval kd_stage_at(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
+                    const double *r);
 // y = the rows of the stage for the acceleration of the data
 void kd_stage_evaluate(kd_acceleration *self, double *y);
 

@@ -161,6 +161,28 @@ kd_eval kd_acceleration_project(kd_acceleration *self, double t, double *p, doub
     return answer == KD_EVAL_OK && invariants ? kd_project_invariants(self, t, p, s, v, r, &far) : answer;
 }
 
+kd_eval kd_acceleration_neighbour(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
+                                  const double *r, const double *dp, double *dv)
+{
+    const kd_dims d = self->dims;
+    double       *other_p = self->p_moved, *other_s = self->stage.s, *other_v = self->e_moved, far;
+    // the matrix here
+    kd_eval answer = kd_acceleration_at(self, t, p, s, v, r);
+    if (answer == KD_EVAL_OK) answer = kd_project_factor(self, t, p, &far);
+    if (answer != KD_EVAL_OK) return answer;
+    // the rows there
+    for (int i = 0; i < d.np; i++) other_p[i] = p[i] - dp[i];
+    for (int i = 0; i < d.nv; i++) other_v[i] = v[i] - dv[i];
+    if (d.ns > 0) memcpy(other_s, s, (size_t)d.ns * sizeof *s);
+    answer = kd_acceleration_contacts(self, t, other_p, other_s);
+    if (answer == KD_EVAL_OK) answer = kd_acceleration_at(self, t, other_p, other_s, other_v, r);
+    if (answer == KD_EVAL_OK) answer = kd_project_rows(self, NULL);
+    if (answer != KD_EVAL_OK) return answer;
+    kd_acceleration_apply(self, self->nk, self->rhs);
+    kd_axpy(d.nv, -1, self->rhs, dv);
+    return KD_EVAL_OK;
+}
+
 // ---- symmetric projection -------------------------------------------------------------------------------------------
 
 kd_eval kd_acceleration_violations(kd_acceleration *self, double t, const double *p, const double *s, const double *v,

@@ -3,8 +3,8 @@
 //
 //     residual(a, lambda, mu) = 0,   N a + (gI, h)(t+, p+, v+) / factor = 0,   N = [GZ; HZ](t+, p+)
 //
-// Large systems correct with K at the first point, factored along the topology; two points next to each other likewise
-// with the matrix that is known there; otherwise the rows of the other point stand in the matrix.
+// Large systems correct with K at the first point, factored along the topology; otherwise the rows of the other point
+// stand in the matrix: of small linear systems with definite M (kkt_mixed.c), or of the full one.
 #include "math/dense.h"
 #include "point/acceleration_impl.h"
 #include <float.h>
@@ -12,7 +12,50 @@
 #include <string.h>
 
 #define BY_TOPOLOGY 25 // corrections of a stage with the factors of the definition
-#define NEXT_TO 3      // corrections of a stage with the matrix of a neighbouring point
+
+// ---- the point ------------------------------------------------------------------------------------------------------
+
+// The data to (t, p, s), which is remembered
+static kd_eval settle(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
+                      const double *r)
+{
+    kd_stage_rows *stage = &self->stage;
+    stage->stamp = 0;
+    stage->t = t;
+    memcpy(stage->p, p, (size_t)self->dims.np * sizeof *p);
+    if (self->dims.ns > 0) memmove(stage->s, s, (size_t)self->dims.ns * sizeof *s);
+    kd_eval answer = kd_acceleration_at(self, t, stage->p, stage->s, v, r);
+    if (answer == KD_EVAL_OK) stage->stamp = kd_eom_point(self->data)->position_stamp;
+    return answer;
+}
+
+// Are they there? Asked for once: inputs and z may change until the next time
+static bool is_there(kd_acceleration *self, double t, const double *p, const double *s)
+{
+    kd_stage_rows *stage = &self->stage;
+    const kd_dims  d = self->dims;
+    const bool there = stage->stamp > 0 && stage->stamp == kd_eom_point(self->data)->position_stamp && t == stage->t &&
+                       memcmp(p, stage->p, (size_t)d.np * sizeof *p) == 0 &&
+                       (d.ns == 0 || memcmp(s, stage->s, (size_t)d.ns * sizeof *s) == 0);
+    stage->stamp = 0;
+    return there;
+}
+
+kd_eval kd_stage_at(kd_acceleration *self, double t, const double *p, const double *s, const double *v, const double *r)
+{
+    if (!is_there(self, t, p, s)) return kd_acceleration_at(self, t, p, s, v, r);
+    kd_eom_at_velocity(self->data, v, r);
+    return KD_EVAL_OK;
+}
+
+kd_eval kd_acceleration_stage_at(kd_acceleration *self, double t, const double *p, const double *s, const double *v,
+                                 const double *r)
+{
+    if (!is_there(self, t, p, s)) return settle(self, t, p, s, v, r);
+    self->stage.stamp = kd_eom_point(self->data)->position_stamp;
+    kd_eom_at_velocity(self->data, v, r);
+    return KD_EVAL_OK;
+}
 
 // ---- rows of the other point ----------------------------------------------------------------------------------------
 
@@ -22,9 +65,9 @@ static kd_eval evaluate_next(kd_acceleration *self, const kd_next *next, const d
     const kd_dims  d = self->dims;
     kd_stage_rows *stage = &self->stage;
     double        *y = stage->rows;
-    if (d.ns > 0) memcpy(stage->s, s, (size_t)d.ns * sizeof *s);
+    if (d.ns > 0) memmove(stage->s, s, (size_t)d.ns * sizeof *s);
     kd_eval answer = kd_acceleration_contacts(self, next->t, next->p, stage->s);
-    if (answer == KD_EVAL_OK) answer = kd_acceleration_at(self, next->t, next->p, stage->s, next->v, r);
+    if (answer == KD_EVAL_OK) answer = settle(self, next->t, next->p, stage->s, next->v, r);
     if (answer != KD_EVAL_OK) return answer;
     answer = kd_eom_constraint_matrices(self->data, stage->GZ, stage->HZ);
     if (answer == KD_EVAL_OK && d.nlambda > 0) answer = kd_eom_eval(self->data, KD_GI, y);
@@ -48,37 +91,30 @@ void kd_stage_evaluate(kd_acceleration *self, double *y)
     }
 }
 
-void kd_stage_factor(kd_acceleration *self, bool *done)
-{
-    const kd_acceleration_blocks *b = &self->block;
-    kd_stage_rows                *stage = &self->stage;
-    *done = kd_kkt_mixed_factor(&stage->mixed, b->M, self->dims.nlambda, b->GZ, stage->GZ, self->dims.nmu, b->HZ,
-                                stage->HZ);
-    if (*done) self->factors = KD_FACTORS_MIXED;
-}
-
 // ---- three ways -----------------------------------------------------------------------------------------------------
 
-// A stage whose two points lie next to each other, as at the end of a step, with the matrix of the first one
-static kd_eval solve_next_to(kd_acceleration *self, const kd_next *next, double t, const double *p, const double *w,
-                             bool *done)
+// Small linear systems with definite M, all rows: forces, M and C here, rows there, one elimination
+static kd_eval solve_mixed(kd_acceleration *self, const kd_next *next, double t, const double *p, const double *s,
+                           const double *v, const double *r, bool *done)
 {
-    kd_definite   *m = &self->definite;
-    kd_stage_rows *stage = &self->stage;
-    double         far_p, far, step, size;
-    kd_eval        answer = KD_EVAL_OK;
+    const kd_dims                 d = self->dims;
+    const kd_acceleration_blocks *b = &self->block;
+    kd_stage_rows                *stage = &self->stage;
+    double                       *x = self->definite.solution;
     *done = false;
-    if (!m->solved || next->t != t || !kd_definite_is_near(self, t, p, &far_p) ||
-        !kd_definite_is_near(self, t, next->p, &far))
-        return answer;
-    memcpy(stage->kept, m->solution, (size_t)self->nk * sizeof *stage->kept);
-    stage->in_use = true;
-    for (int k = 0; k < NEXT_TO && !*done && answer == KD_EVAL_OK; k++) {
-        answer = kd_definite_improve(self, w, &step, &size);
-        *done = answer == KD_EVAL_OK && step * (far_p + far) <= DBL_EPSILON * size;
-    }
-    stage->in_use = false;
-    return answer;
+    if (!self->linear || !b->M || !kd_acceleration_all_active(self)) return KD_EVAL_OK;
+    kd_eval answer = kd_stage_at(self, t, p, s, v, r);
+    if (answer != KD_EVAL_OK) return answer;
+    kd_eom_at_acceleration(self->data, self->zero, self->zero, self->zero, self->zero);
+    answer = kd_definite_matrices(self);
+    if (answer == KD_EVAL_OK) answer = kd_acceleration_note(self, kd_eom_eval(self->data, KD_RESIDUAL, x));
+    if (answer == KD_EVAL_OK) answer = evaluate_next(self, next, s, r);
+    if (answer != KD_EVAL_OK) return answer;
+    memcpy(x + d.nv, stage->rows, (size_t)(d.nlambda + d.nmu) * sizeof *x);
+    for (int i = 0; i < self->nk; i++) x[i] = -x[i];
+    self->definite.solved = false;
+    *done = kd_kkt_mixed_solve(&stage->mixed, b->M, d.nlambda, b->GZ, stage->GZ, d.nmu, b->HZ, stage->HZ, x);
+    return d.nr > 0 ? kd_acceleration_at(self, t, p, s, v, r) : KD_EVAL_OK; // r' is asked for there
 }
 
 // -(gI, h) / factor at the other point for the velocity v
@@ -103,14 +139,14 @@ static kd_eval solve_by_corrections(kd_acceleration *self, const kd_next *next, 
     if (!kd_acceleration_has_own_solution(self)) return KD_EVAL_OK;
 
     // K and the forces at the first point
-    kd_eval answer = kd_acceleration_at(self, t, p, s, v, r);
+    kd_eval answer = kd_stage_at(self, t, p, s, v, r);
     if (answer != KD_EVAL_OK || kd_eom_kkt_factor(self->data) != KD_EVAL_OK) return answer;
     kd_eom_at_acceleration(self->data, self->zero, self->zero, self->zero, self->zero);
     answer = kd_acceleration_note(self, kd_eom_eval(self->data, KD_RESIDUAL, y));
     for (int i = 0; i < d.nv; i++) y[i] = -y[i];
 
     // x += K \ (forces at first, rows at the other point)
-    if (answer == KD_EVAL_OK) answer = kd_acceleration_at(self, next->t, next->p, s, next->v, r);
+    if (answer == KD_EVAL_OK) answer = settle(self, next->t, next->p, s, next->v, r);
     self->definite.solved = false;
     memset(x, 0, (size_t)self->nk * sizeof *x);
     memcpy(moved, next->v, (size_t)d.nv * sizeof *moved);
@@ -126,7 +162,7 @@ static kd_eval solve_by_corrections(kd_acceleration *self, const kd_next *next, 
         last = step;
         memset(y, 0, (size_t)d.nv * sizeof *y);
     }
-    return answer == KD_EVAL_OK ? kd_acceleration_at(self, t, p, s, v, r) : answer;
+    return answer == KD_EVAL_OK && d.nr > 0 ? kd_acceleration_at(self, t, p, s, v, r) : answer;
 }
 
 kd_eval kd_acceleration_stage(kd_acceleration *self, const kd_next *next, double t, const double *p, const double *s,
@@ -142,22 +178,21 @@ kd_eval kd_acceleration_stage(kd_acceleration *self, const kd_next *next, double
         return KD_EVAL_OK;
     }
 
-    // the last stage of a step: the matrix of its end, whose own solution stays
+    // small ones
     if (!kd_acceleration_reserve(self)) return kd_acceleration_no_room(self, t);
-    answer = evaluate_next(self, next, s, r);
-    if (answer == KD_EVAL_OK) answer = kd_acceleration_at(self, t, p, s, v, r);
-    if (answer == KD_EVAL_OK) answer = solve_next_to(self, next, t, p, w, &done);
+    answer = solve_mixed(self, next, t, p, s, v, r, &done);
     if (answer != KD_EVAL_OK) return answer;
     if (done) {
         kd_definite_take(self, a, lambda, mu);
-        memcpy(self->definite.solution, self->stage.kept, (size_t)self->nk * sizeof *self->stage.kept);
         return KD_EVAL_OK;
     }
 
-    // the rows of the other point in the matrix; it serves no one else. The data are at the first point
+    // all others: the rows of the other point in the full matrix, which serves no one else
+    answer = evaluate_next(self, next, s, r);
+    if (answer == KD_EVAL_OK) answer = kd_acceleration_at(self, t, p, s, v, r);
+    if (answer != KD_EVAL_OK) return answer;
     self->stage.in_use = true;
     answer = kd_acceleration_solve_here(self, a, w, lambda, mu);
     self->stage.in_use = self->definite.solved = false;
-    if (self->factors == KD_FACTORS_MIXED) self->factors = KD_FACTORS_NONE;
     return answer;
 }

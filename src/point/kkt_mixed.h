@@ -1,5 +1,5 @@
 // point/kkt_mixed.h: small systems [M C'; N 0] with M positive definite and rows N close to C, as those of
-// half-explicit stages: M = L D L', W' = [C; N] inv(L'), LU of N inv(M) C'.
+// half-explicit stages: M = L D L', [Y z] = inv(M) [C' f], elimination of N Y.
 #ifndef KD_POINT_KKT_MIXED_H
 #define KD_POINT_KKT_MIXED_H
 
@@ -9,18 +9,18 @@
 typedef struct kd_kkt_mixed {
     int            nv, nrows;
     kd_kkt_factors mass;
-    double        *W, *V; // (2 nrows x nv) [C; N] inv(L'), the same times inv(D)
-    double        *S;     // (nrows x nrows) N inv(M) C', scaled; its LU
-    double        *scale; // (nrows)
-    int           *pivot; // (nrows)
+    double        *Y;      // (ld x nv) column i: row i of inv(M) [C' f]; ld = nrows + 1, rounded up
+    double        *S;      // (ld x nrows) column k: row k of N inv(M) [C' f] - [0 c]
+    double        *LU;     // (nrows x nrows) of N inv(M) C', scaled
+    double        *lambda; // (nrows)
+    double        *scale;  // (nrows)
+    int           *pivot;  // (nrows)
 } kd_kkt_mixed;
 
 void kd_kkt_mixed_cut(kd_kkt_mixed *self, kd_arena *arena, int nv, int nrows);
-// M (nv x nv), C and N in two parts of nlambda and nmu rows. false: M is not safely definite, or rows nearly depend on
-// each other: not for this method.
-bool kd_kkt_mixed_factor(kd_kkt_mixed *self, const double *M, int nlambda, const double *GZ, const double *next_GZ,
-                         int nmu, const double *HZ, const double *next_HZ);
-// (nv + nrows): b <- [M C'; N 0] \ b
-void kd_kkt_mixed_solve(const kd_kkt_mixed *self, double *b);
+// (nv + nrows): b <- [M C'; N 0] \ b with M (nv x nv), C and N in two parts of nlambda and nmu rows. false: M is not
+// safely definite, or rows nearly depend on each other: not for this method, b is as before.
+bool kd_kkt_mixed_solve(kd_kkt_mixed *self, const double *M, int nlambda, const double *GZ, const double *next_GZ,
+                        int nmu, const double *HZ, const double *next_HZ, double *b);
 
 #endif

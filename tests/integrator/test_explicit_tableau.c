@@ -294,6 +294,10 @@ static void half_explicit_has_its_order(void **state)
         for (int j = 0; j <= i; j++) sum += kd_half_explicit_points.a[i][j];
         assert_true(fabs(sum - kd_half_explicit_points.c[i]) < 1e-15);
         assert_true(kd_half_explicit_points.a[i][i] != 0);
+        // points that are those of the next stage as well, which takes what was evaluated there
+        bool same = kd_half_explicit_points.c[i] == b->c[i + 1];
+        for (int j = 0; j <= i; j++) same = same && kd_half_explicit_points.a[i][j] == b->a[i + 1][j];
+        assert_int_equal(kd_half_explicit_points.is_next[i], same);
     }
     for (int j = 0; j < END; j++) {
         assert_true(kd_half_explicit_points.a[END - 1][j] == b->a[END][j]); // the last point is x_1

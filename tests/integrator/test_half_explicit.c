@@ -116,6 +116,134 @@ static void order_is_five(void **state)
     }
 }
 
+// A pendulum whose support pushes it with a force of first order behind its motion
+static kd_eval lag_M(const kd_point *x, void *context, double *M)
+{
+    (void)x, (void)context;
+    M[0] = M[3] = 1;
+    return KD_EVAL_OK;
+}
+static kd_eval lag_f(const kd_point *x, void *context, double *f)
+{
+    (void)context;
+    f[0] = 2 * x->r[0];
+    f[1] = -9.81;
+    return KD_EVAL_OK;
+}
+static kd_eval lag_g(const kd_point *x, void *context, double *g)
+{
+    (void)context;
+    g[0] = x->p[0] * x->p[0] + x->p[1] * x->p[1] - 1;
+    return KD_EVAL_OK;
+}
+static kd_eval lag_b(const kd_point *x, void *context, double *b)
+{
+    (void)context;
+    b[0] = 3 * (x->p[0] * x->v[1] + cos(2 * x->t) - x->r[0]);
+    return KD_EVAL_OK;
+}
+
+// x at t = 1 with the given method and constant steps, or a tolerance
+static void lagging_pendulum(kd_integrator_kind kind, double h, double x_end[5])
+{
+    kd_eom_def def = kd_eom_def_default();
+    def.dims = (kd_dims){.np = 2, .nv = 2, .nr = 1, .nlambda = 1};
+    def.M = lag_M;
+    def.f = lag_f;
+    def.g = lag_g;
+    def.b = lag_b;
+    kd_eom                *eom = make(&def);
+    kd_state              *x;
+    kd_integrator         *solver;
+    double                 y[5];
+    kd_formulation_options form = kd_formulation_options_default();
+    kd_integrator_options  opt = kd_integrator_options_default();
+    assert_int_equal(kd_state_create(eom, &x), KD_OK);
+    memcpy(x->p, (double[]){0.6, -0.8}, 2 * sizeof(double));
+    memcpy(x->v, (double[]){1.6, 1.2}, 2 * sizeof(double));
+    x->r[0] = 0.5;
+    form.projection = KD_PROJECT_ALWAYS;
+    opt.h_fixed = h;
+    opt.rtol = opt.atol = 1e-13;
+    kd_dae *dae = make_dae(eom, NULL, x, KD_ODE, &form);
+    kd_formulation_pack(dae, x, y);
+    assert_int_equal(kd_integrator_create(dae, kind, &opt, &solver, NULL, 0), KD_OK);
+    assert_int_equal(kd_integrator_start(solver, 0, y), KD_OK);
+    while (kd_integrator_time(solver) < 1) assert_int_equal(kd_integrator_step(solver, 1), KD_OK);
+    memcpy(x_end, kd_integrator_x(solver), 5 * sizeof *x_end);
+    kd_integrator_destroy(solver);
+    kd_dae_destroy(dae);
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
+// Order 5 of inner states as well, whose rates belong to the points of stages, not to those of their constraints.
+static void order_of_inner_states_is_five(void **state)
+{
+    (void)state;
+    double exact[5], coarse[5], fine[5], error[2] = {0};
+    lagging_pendulum(KD_DOP853, 0, exact);
+    lagging_pendulum(KD_HALF_EXPLICIT, 1.0 / 32, coarse);
+    lagging_pendulum(KD_HALF_EXPLICIT, 1.0 / 64, fine);
+    for (int i = 0; i < 5; i++) {
+        error[0] = fmax(error[0], fabs(coarse[i] - exact[i]));
+        error[1] = fmax(error[1], fabs(fine[i] - exact[i]));
+    }
+    double order = log2(error[0] / error[1]);
+    if (!(order > 4.6 && order < 5.7)) fail_msg("order %.2f (%.2g, %.2g)", order, error[0], error[1]);
+}
+
+// ---- error estimate -------------------------------------------------------------------------------------------------
+
+static void keep_first_error(const kd_attempt_report *report, void *context)
+{
+    double *error = context;
+    if (*error == 0) *error = report->error;
+}
+
+// estimate of the first step, of size h
+static double estimate_of(const subject *s, double h)
+{
+    kd_eom               *eom;
+    kd_state             *x;
+    kd_integrator        *solver;
+    double                y[MOST], error = 0;
+    kd_integrator_options opt = kd_integrator_options_default();
+    create_subject(s, &eom, &x);
+    kd_dae *dae = create_dae(s, eom, x, KD_PROJECT_ALWAYS);
+    opt.h_first = h;
+    dae->observe = keep_first_error;
+    dae->observer = &error;
+    kd_formulation_pack(dae, x, y);
+    assert_int_equal(kd_integrator_create(dae, KD_HALF_EXPLICIT, &opt, &solver, NULL, 0), KD_OK);
+    assert_int_equal(kd_integrator_start(solver, 0, y), KD_OK);
+    assert_true(kd_integrator_step(solver, s->t_end) >= 0);
+    kd_integrator_destroy(solver);
+    kd_dae_destroy(dae);
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+    return error;
+}
+
+// The estimate goes with h^5 as the embedded solution does that satisfies the constraints; with the multipliers of the
+// step itself it leaves them by h^4.
+static void estimate_is_of_order_five(void **state)
+{
+    (void)state;
+    for (int number = 0; number <= KD_TEST_SYSTEM_COUNT; number++) {
+        subject s = {number < KD_TEST_SYSTEM_COUNT ? &kd_test_systems[number] : NULL, 1};
+        double  h = 1.0 / 16, coarse, fine, slope;
+        while ((coarse = estimate_of(&s, h)) > 1e-2) h /= 2; // far above rounding
+        fine = estimate_of(&s, h / 2);
+        slope = log2(coarse / fine);
+        if (!(slope > 4.6))
+            fail_msg("%s: slope %.2f (%.2g, %.2g)", s.system ? s.system->name : "system with everything", slope, coarse,
+                     fine);
+    }
+}
+
+// ---- inside of steps ------------------------------------------------------------------------------------------------
+
 // Inside of steps: order 4 with projection, errors of order 5.
 static void dense_output_is_of_order_four(void **state)
 {
@@ -309,6 +437,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(order_is_five),
+        cmocka_unit_test(order_of_inner_states_is_five),
+        cmocka_unit_test(estimate_is_of_order_five),
         cmocka_unit_test(dense_output_is_of_order_four),
         cmocka_unit_test(velocity_level_holds_by_construction),
         cmocka_unit_test(loops_move_as_with_psf),

@@ -253,9 +253,8 @@ static void stages_leave_no_matrix_behind(void **state)
     kd_eom_destroy(eom);
 }
 
-// A stage whose points lie next to each other takes the matrix of the acceleration before it: the same numbers, and
-// that acceleration is not forgotten.
-static void stages_next_to_a_point_share_its_matrix(void **state)
+// A stage with the same numbers behind an acceleration whose matrix may be shared; that acceleration is found again.
+static void stages_next_to_a_point_leave_it_alone(void **state)
 {
     (void)state;
     const double     p0[2] = {0.6, -0.8}, v0[2] = {1.6, 1.2}, next_p[2] = {0.600003, -0.799998};
@@ -283,6 +282,95 @@ static void stages_next_to_a_point_share_its_matrix(void **state)
     }
     assert_close(lambda[0], lambda[1], 1e-11);
     for (int i = 0; i < 2; i++) assert_close(a[0][i], a[1][i], 1e-11);
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
+// A neighbour meets gI = 0 and h = 0 by the shortest way in the metric of M, as far as the matrix here can tell.
+static void neighbours_meet_the_velocity_level(void **state)
+{
+    (void)state;
+    const double     p[2] = {0.6, -0.8}, v[2] = {1.6, 1.2}, dp[2] = {2e-5, 1e-5}, before[2] = {3e-5, -4e-5};
+    kd_eom          *eom;
+    kd_state        *x;
+    double           a[2], lambda = 0;
+    kd_acceleration *acceleration;
+    assert_int_equal(kd_pendulum_create(9.81, p, v, false, &eom, &x), KD_OK);
+    for (int k = 0; k < 2; k++) { // with the matrix of an acceleration, or its own
+        double dv[2] = {before[0], before[1]};
+        acceleration = make_acceleration(eom, NULL, x, KD_DECOMPOSE_LU);
+        kd_acceleration_share(acceleration);
+        if (k)
+            assert_int_equal(kd_acceleration_solve(acceleration, 0, p, NULL, v, NULL, a, NULL, &lambda, NULL),
+                             KD_EVAL_OK);
+        assert_int_equal(kd_acceleration_neighbour(acceleration, 0, p, NULL, v, NULL, dp, dv), KD_EVAL_OK);
+        // what is left is the correction, 1e-5, times the distance
+        assert_close((p[0] - dp[0]) * (v[0] - dv[0]) + (p[1] - dp[1]) * (v[1] - dv[1]), 0, 3e-9);
+        assert_true(fabs(dv[0] - before[0]) > 1e-5);
+        assert_close((dv[0] - before[0]) * p[1] - (dv[1] - before[1]) * p[0], 0, 1e-16);
+        kd_acceleration_destroy(acceleration);
+    }
+    kd_state_destroy(x);
+    kd_eom_destroy(eom);
+}
+
+// A point at a circle that is pushed by an input
+static kd_eval pushed_f(const kd_point *x, void *context, double *f)
+{
+    (void)context;
+    f[0] = x->u[0];
+    f[1] = x->z[0];
+    return KD_EVAL_OK;
+}
+static kd_eval counted_g(const kd_point *x, void *context, double *g)
+{
+    (*(int *)context)++;
+    g[0] = x->p[0] * x->p[0] + x->p[1] * x->p[1] - 1;
+    return KD_EVAL_OK;
+}
+static kd_eval push(double t, void *context, double *u, double *du, double *ddu)
+{
+    (void)t;
+    *u = *(double *)context;
+    *du = *ddu = 0;
+    return KD_EVAL_OK;
+}
+
+// What a stage evaluated at the point of its rows serves the acceleration there that is asked for next, and none behind
+// it: inputs and z may have changed.
+static void the_point_of_rows_serves_once(void **state)
+{
+    (void)state;
+    const double  p[2] = {0.6, -0.8}, v[2] = {1.6, 1.2}, p_next[2] = {0.61, -0.79};
+    const kd_next next = {.t = 0.01, .p = p_next, .v = v, .factor = 0.02};
+    int           calls = 0, used[3];
+    double        force = 1, a[4][2], lambda = 0;
+    kd_eom_def    def = kd_eom_def_default();
+    kd_state     *x;
+    def.dims = (kd_dims){.np = 2, .nv = 2, .nlambda = 1, .nu = 1, .nz = 1};
+    def.context = &calls;
+    def.M = twice_M;
+    def.f = pushed_f;
+    def.g = counted_g;
+    kd_eom   *eom = make(&def);
+    kd_inputs inputs = {.eval = push, .context = &force};
+    assert_int_equal(kd_state_create(eom, &x), KD_OK);
+    kd_acceleration *acceleration = make_acceleration(eom, &inputs, x, KD_DECOMPOSE_LU);
+    assert_int_equal(kd_acceleration_stage(acceleration, &next, 0, p, NULL, v, NULL, a[3], NULL, &lambda, NULL),
+                     KD_EVAL_OK);
+    for (int k = 0; k < 3; k++) {
+        calls = 0;
+        assert_int_equal(kd_acceleration_solve(acceleration, 0.01, p_next, NULL, v, NULL, a[k], NULL, &lambda, NULL),
+                         KD_EVAL_OK);
+        used[k] = calls;
+        if (k == 1) force = 2, x->z[0] = 3;
+    }
+    assert_true(used[0] < used[1]);
+    for (int i = 0; i < 2; i++) {
+        assert_close(a[0][i], a[1][i], 1e-15);
+        assert_true(fabs(a[2][i] - a[1][i]) > 0.1);
+    }
+    kd_acceleration_destroy(acceleration);
     kd_state_destroy(x);
     kd_eom_destroy(eom);
 }
@@ -596,7 +684,9 @@ int main(void)
         cmocka_unit_test(contacts_are_found),
         cmocka_unit_test(failures_have_words),
         cmocka_unit_test(stages_meet_rows_elsewhere),
-        cmocka_unit_test(stages_next_to_a_point_share_its_matrix),
+        cmocka_unit_test(stages_next_to_a_point_leave_it_alone),
+        cmocka_unit_test(neighbours_meet_the_velocity_level),
+        cmocka_unit_test(the_point_of_rows_serves_once),
         cmocka_unit_test(stages_leave_no_matrix_behind),
     };
     silence_unused_whole();
