@@ -7,12 +7,13 @@
 
 // ---- blocks ---------------------------------------------------------------------------------------------------------
 
-// parent[] of np + nv nodes: coordinates and velocities that Z connects belong together
+// parent[] of np + nv nodes: coordinates and velocities that Z connects belong together; counted angles connect nothing
 static void connect_by_Z(const kd_increments *self, const kd_pattern *Z, int *parent)
 {
     for (int i = 0; i < self->np + self->nv; i++) parent[i] = i;
     for (int j = 0; j < self->nv; j++)
         for (int k = Z ? Z->column[j] : 0; k < (Z ? Z->column[j + 1] : self->np); k++) {
+            if ((Z ? Z->row[k] : k) >= self->nplain) continue;
             int a = kd_root_of(parent, Z ? Z->row[k] : k), b = kd_root_of(parent, self->np + j);
             if (a < b)
                 parent[b] = a;
@@ -66,14 +67,6 @@ static int columns_of(const kd_increments *self, int b)
     return self->v_start[b + 1] - self->v_start[b];
 }
 
-// The first rows of a block, without those of counted angles
-static int plain_rows_of(const kd_increments *self, int b)
-{
-    int rows = rows_of(self, b);
-    while (rows > 0 && self->p_of[self->p_start[b] + rows - 1] >= self->nplain) rows--;
-    return rows;
-}
-
 static void cut_blocks(kd_increments *self, kd_arena *arena)
 {
     int most = 0;
@@ -115,8 +108,31 @@ static int place_of(const kd_increments *self, int i, int j)
     return -1;
 }
 
+// Entries of counted rows, in the order of columns
+static void list_counted(const kd_increments *self, kd_arena *arena, const kd_pattern *pattern, kd_counted *list)
+{
+    const int all = pattern ? pattern->column[self->nv] : self->np * self->nv;
+    for (int k = 0; k < all; k++) list->count += (pattern ? pattern->row[k] : k % self->np) >= self->nplain;
+    list->row = kd_cut_int(arena, list->count);
+    list->column = kd_cut_int(arena, list->count);
+    list->value = kd_cut_int(arena, list->count);
+    if (arena->failed) return;
+    for (int j = 0, n = 0; j < self->nv; j++) {
+        const int from = pattern ? pattern->column[j] : j * self->np;
+        const int to = pattern ? pattern->column[j + 1] : from + self->np;
+        for (int k = from; k < to; k++) {
+            const int row = pattern ? pattern->row[k] : k - from;
+            if (row < self->nplain) continue;
+            list->row[n] = row;
+            list->column[n] = j;
+            list->value[n++] = k;
+        }
+    }
+}
+
 // Values of a block derivative of the kinematics and where they go
-static void cut_source(kd_increments *self, kd_arena *arena, kd_var var, bool *sparse, int **place, double **value)
+static void cut_source(kd_increments *self, kd_arena *arena, kd_var var, bool *sparse, int **place, double **value,
+                       kd_counted *counted)
 {
     kd_pattern pattern;
     *sparse = kd_eom_pattern(self->eom, KD_KINEMATICS, var, &pattern);
@@ -128,6 +144,7 @@ static void cut_source(kd_increments *self, kd_arena *arena, kd_var var, bool *s
         int from = *sparse ? pattern.column[j] : j * self->np, to = *sparse ? pattern.column[j + 1] : from + self->np;
         for (int k = from; k < to; k++) (*place)[k] = place_of(self, *sparse ? pattern.row[k] : k - from, j);
     }
+    list_counted(self, arena, *sparse ? &pattern : NULL, counted);
 }
 
 void kd_increments_cut(kd_increments *self, kd_arena *arena, const kd_eom *eom)
@@ -142,8 +159,8 @@ void kd_increments_cut(kd_increments *self, kd_arena *arena, const kd_eom *eom)
     find_blocks(self, arena, kd_eom_pattern(eom, KD_KINEMATICS, KD_V, &Z) ? &Z : NULL);
     if (!arena->failed) cut_blocks(self, arena);
     if (arena->failed) return;
-    cut_source(self, arena, KD_V, &self->sparse_z, &self->z_place, &self->z_value);
-    cut_source(self, arena, KD_P, &self->sparse_s, &self->s_place, &self->s_value);
+    cut_source(self, arena, KD_V, &self->sparse_z, &self->z_place, &self->z_value, &self->z_counted);
+    cut_source(self, arena, KD_P, &self->sparse_s, &self->s_place, &self->s_value, &self->s_counted);
 }
 
 // ---- values ---------------------------------------------------------------------------------------------------------
@@ -167,21 +184,21 @@ static kd_eval fetch_blocks(kd_increments *self, kd_eom_data *data, kd_var var, 
     return KD_EVAL_OK;
 }
 
-// Z+ = (Z'Z)^-1 Z' of the plain rows, 0 of counted ones, and S = Z+ rate of one block. With the counted rows a count that is
-// off by n would turn the bodies by a part of n, which no derivative along increments knows of.
+// Z+ = (Z'Z)^-1 Z' and S = Z+ rate of one block. With the counted rows a count that is off by n would turn the bodies by a
+// part of n, which no derivative along increments knows of.
 static kd_eval invert_block(kd_increments *self, int b)
 {
-    int           rows = rows_of(self, b), columns = columns_of(self, b), plain = plain_rows_of(self, b);
+    int           rows = rows_of(self, b), columns = columns_of(self, b);
     const double *Z = self->Z + self->z_start[b];
     double       *Zplus = self->Zplus + self->z_start[b];
     if (rows == 0 || columns == 0) return KD_EVAL_OK;
     // (Z'Z) Z+ = Z'
     for (int l = 0; l < columns; l++)
-        for (int k = 0; k < columns; k++) self->gram[k + l * columns] = kd_dot(plain, Z + k * rows, Z + l * rows);
+        for (int k = 0; k < columns; k++) self->gram[k + l * columns] = kd_dot(rows, Z + k * rows, Z + l * rows);
     if (kd_cholesky_factor(columns, self->gram) != 0) return KD_EVAL_RETRY;
     for (int k = 0; k < rows; k++)
-        for (int l = 0; l < columns; l++) Zplus[l + k * columns] = k < plain ? Z[k + l * rows] : 0;
-    kd_cholesky_solve(columns, self->gram, Zplus, plain);
+        for (int l = 0; l < columns; l++) Zplus[l + k * columns] = Z[k + l * rows];
+    kd_cholesky_solve(columns, self->gram, Zplus, rows);
     // S = Z+ D_p(Z v)
     kd_gemm(columns, columns, rows, 1, Zplus, self->rate + self->z_start[b], 0, self->S + self->s_start[b]);
     return KD_EVAL_OK;
@@ -228,6 +245,12 @@ static inline void split_block(int rows, int columns, const double *Z, const dou
     }
 }
 
+// y += sign times the counted rows times x
+static void add_counted(const kd_counted *list, const double *value, double sign, const double *x, double *y)
+{
+    for (int k = 0; k < list->count; k++) y[list->row[k]] += sign * value[list->value[k]] * x[list->column[k]];
+}
+
 void kd_increments_split(const kd_increments *self, const double *rate, double *along, double *normal)
 {
     for (int b = 0; b < self->nblocks; b++) {
@@ -236,6 +259,8 @@ void kd_increments_split(const kd_increments *self, const double *rate, double *
         const double *Z = self->Z + self->z_start[b], *Zplus = self->Zplus + self->z_start[b];
         BY_SIZE(split_block, rows, columns, Z, Zplus, p, v, rate, along, normal);
     }
+    // counted rows, each a block without columns above
+    add_counted(&self->z_counted, self->z_value, -1, along, normal);
 }
 
 static inline void join_block(int rows, int columns, const double *Z, const double *rate, const int *p, const int *v,
@@ -260,6 +285,9 @@ void kd_increments_join(const kd_increments *self, const double *along, const do
         const double *Z = self->Z + self->z_start[b], *rate = self->rate + self->z_start[b];
         BY_SIZE(join_block, rows, columns, Z, rate, p, v, along, turn, normal, dp);
     }
+    add_counted(&self->z_counted, self->z_value, 1, along, dp);
+    add_counted(&self->s_counted, self->s_value, 1, along, normal);
+    add_counted(&self->z_counted, self->z_value, -1, turn, normal);
 }
 
 static inline void apply_block(int rows, int columns, const double *block, const int *v, const double *x, double *y)
@@ -310,4 +338,6 @@ void kd_increments_move(const kd_increments *self, int j, double step, double *p
     const double *Z = self->Z + self->z_start[b];
     while (v[l] != j) l++;
     for (int k = 0; k < rows; k++) p[number[k]] += step * Z[k + l * rows];
+    for (int k = 0; k < self->z_counted.count; k++)
+        if (self->z_counted.column[k] == j) p[self->z_counted.row[k]] += step * self->z_value[self->z_counted.value[k]];
 }

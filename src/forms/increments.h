@@ -1,6 +1,7 @@
 // forms/increments.h: positions moved by increments of size nv, block by block (a joint, a body): p' = Z(p) v has
 // Z of block form, with Z+ = (Z'Z)^-1 Z' and S = Z+ D_p(Z v), the derivative along increments. Z = I: nothing to do.
 // Rows of counted angles (kd_eom_def.ncounted) are no part of Z+: nothing turns with them, bodies turn with their quaternions.
+// They read velocities of two bodies, and stand beside the blocks, entry by entry: in blocks they would make one of a chain.
 #ifndef KD_FORMS_INCREMENTS_H
 #define KD_FORMS_INCREMENTS_H
 
@@ -8,6 +9,13 @@
 #include "math/pattern.h"
 #include <complex.h>
 #include <kardan/eom.h>
+
+// Entries of counted rows in Z, or in D_p(Z v)
+typedef struct kd_counted {
+    int  count;
+    int *row, *column; // (count)
+    int *value;        // (count) number of the value in z_value, or in s_value
+} kd_counted;
 
 typedef struct kd_increments {
     const kd_eom *eom;
@@ -25,8 +33,9 @@ typedef struct kd_increments {
     int            *z_place, *s_place; // place of each value in Z and in rate
     double         *z_value, *s_value; // values of the pattern, or the dense matrices (np x nv)
     double         *rate;              // D_p(Z v), in blocks like Z
-    double         *gram;              // (largest block)
-    double complex *shifted, *unit;    // (largest block)
+    kd_counted      z_counted, s_counted;
+    double         *gram;           // (largest block)
+    double complex *shifted, *unit; // (largest block)
     int            *pivot;
 } kd_increments;
 

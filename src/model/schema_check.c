@@ -110,6 +110,27 @@ static bool check_orientation(const kd_field *field, const double *q, char *mess
     return false;
 }
 
+// an index of its list of words
+static bool check_word(const kd_field *field, const char *at, char *message, size_t size)
+{
+    int value, count = 0;
+    memcpy(&value, at, sizeof value);
+    while (field->words[count]) count++;
+    if (value >= 0 && value < count) return true;
+    kd_text(message, size, "'%s' is %d, which has no meaning", field->key, value);
+    return false;
+}
+
+// a list of parts, each of so many bytes
+static bool check_parts(const kd_field *field, kd_schema_id part, int length, const char *at, size_t bytes,
+                        char *message, size_t size)
+{
+    if (!check_length(field, length, message, size)) return false;
+    for (int i = 0; i < length; i++)
+        if (!check_part(field, part, at + (size_t)i * bytes, message, size)) return false;
+    return true;
+}
+
 bool kd_field_check(const kd_field *field, int kind, const void *def, char *message, size_t size)
 {
     // where the field is in the definition, and how many entries it has
@@ -126,14 +147,8 @@ bool kd_field_check(const kd_field *field, int kind, const void *def, char *mess
         memcpy(&value, at, sizeof value);
         return check_numbers(field, 1, &(double){value}, message, size);
     }
-    case KD_FIELD_WORD: {
-        int value, count = 0;
-        memcpy(&value, at, sizeof value);
-        while (field->words[count]) count++;
-        if (value >= 0 && value < count) return true;
-        kd_text(message, size, "'%s' is %d, which has no meaning", field->key, value);
-        return false;
-    }
+    case KD_FIELD_WORD:
+        return check_word(field, at, message, size);
     case KD_FIELD_TEXT:
     case KD_FIELD_NAME:
     case KD_FIELD_LAW:
@@ -143,17 +158,9 @@ bool kd_field_check(const kd_field *field, int kind, const void *def, char *mess
     case KD_FIELD_PLACE:
         return check_part(field, KD_SCHEMA_PLACE, at, message, size);
     case KD_FIELD_PLACES:
-        if (!check_length(field, length, message, size)) return false;
-        for (int i = 0; i < length; i++) {
-            if (!check_part(field, KD_SCHEMA_PLACE, at + (size_t)i * sizeof(kd_place), message, size)) return false;
-        }
-        return true;
+        return check_parts(field, KD_SCHEMA_PLACE, length, at, sizeof(kd_place), message, size);
     case KD_FIELD_SHAPES:
-        if (!check_length(field, length, message, size)) return false;
-        for (int i = 0; i < length; i++) {
-            if (!check_part(field, KD_SCHEMA_SHAPE, at + (size_t)i * sizeof(kd_shape), message, size)) return false;
-        }
-        return true;
+        return check_parts(field, KD_SCHEMA_SHAPE, length, at, sizeof(kd_shape), message, size);
     case KD_FIELD_PATHS:
         return check_length(field, length, message, size);
     case KD_FIELD_TERMS: {

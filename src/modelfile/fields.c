@@ -251,8 +251,11 @@ bool kd_reader_fields(kd_reader *r, const kd_schema *schema, int kind, const kd_
     }
     // then fields that need others, the short form of places, and what is missing
     if (fine) fine = read_late_fields(r, schema, kind, map, def) && read_material(r, schema, kind, map, def);
-    if (fine && kd_reader_has_short_places(map) && has_places(schema, kind)) {
-        fine = kd_reader_short_places(r, schema, kind, map, def);
+    if (kd_reader_has_short_places(map) && has_places(schema, kind)) {
+        if (fine)
+            fine = kd_reader_short_places(r, schema, kind, map, def);
+        else
+            kd_reader_check_short_bodies(r, map);
     }
     return check_required(r, schema, kind, map) && fine;
 }

@@ -101,7 +101,7 @@ static bool named_place(kd_reader *r, const kd_node *node, kd_place *place)
         *place = r->m->frame[frame].def.at;
         return !r->m->frame[frame].lives || kd_reader_compose_of(r, KD_MAKE_PLACE, frame, place);
     }
-    if (!body && r->findings->count == 0 && kd_model_error_count(r->m) == 0) { // all frames and bodies are known
+    if (!body && r->bodies_known) {
         kd_nearest  nearest = kd_nearest_start(name);
         const char *near = kd_model_nearest(r->m, KD_SECTION_BODY, name);
         kd_nearest_offer(&nearest, kd_model_nearest(r->m, KD_SECTION_FRAME, name));
@@ -145,6 +145,17 @@ bool kd_reader_places(kd_reader *r, const kd_field *field, kd_node *node, void *
 
 // ---- short form -----------------------------------------------------------------------------------------------------
 
+// Names that no body has are told beside what else is wrong, not after it
+static bool is_body(kd_reader *r, const kd_node *node, const char *name)
+{
+    char text[200];
+    if (!r->bodies_known || !name || strcmp(name, "ground") == 0 || kd_model_find(r->m, KD_SECTION_BODY, name) >= 0)
+        return true;
+    kd_model_say_unknown(r->m, KD_SECTION_BODY, name, text, sizeof text);
+    kd_reader_complain(r, node, "%s", text);
+    return false;
+}
+
 static bool body_name(kd_reader *r, const kd_node *node, const char *field, kd_place *place)
 {
     if (node->type != KD_NODE_SCALAR) {
@@ -152,7 +163,7 @@ static bool body_name(kd_reader *r, const kd_node *node, const char *field, kd_p
         return false;
     }
     return kd_reader_name(r, node, &place->body) && kd_reader_find_body(r, node, &place->body) &&
-           kd_reader_note(r, field, node);
+           is_body(r, node, place->body) && kd_reader_note(r, field, node);
 }
 
 static bool body_names(kd_reader *r, const kd_node *map, kd_place *from, kd_place *to)
@@ -232,6 +243,19 @@ static bool join_as_drawn(kd_reader *r, kd_place *from, kd_place *to)
     memcpy(to->position, from->position, sizeof to->position);
     return kd_reader_compose_of(r, KD_MAKE_POSITION, body, from->position) &&
            kd_reader_compose_of(r, KD_MAKE_POSITION, body, to->position);
+}
+
+// Of an element that is wrong in other ways: its bodies are looked at all the same
+void kd_reader_check_short_bodies(kd_reader *r, const kd_node *map)
+{
+    const kd_node *bodies = kd_node_find(map, "bodies"), *body = kd_node_find(map, "body");
+    const bool     list = bodies && bodies->type == KD_NODE_LIST;
+    for (int i = 0; i < (list ? bodies->n : body ? 1 : 0); i++) {
+        const kd_node *node = list ? &bodies->item[i] : body;
+        const char    *name;
+        if (node->type == KD_NODE_SCALAR && kd_reader_name(r, node, &name) && kd_reader_find_body(r, node, &name))
+            is_body(r, node, name);
+    }
 }
 
 bool kd_reader_short_places(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map, void *def)

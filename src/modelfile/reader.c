@@ -372,7 +372,10 @@ static void read_root(kd_reader *r, const kd_setting *settings, int nsettings)
     kd_node *title = kd_node_find(root, "title"), *gravity = kd_node_find(root, "gravity");
     if (title) read_title(r, title);
     if (gravity) read_gravity(r, gravity);
-    for (int k = 0; k < KD_SCHEMA_RUN; k++) read_sections(r, (kd_schema_id)k);
+    for (int k = 0; k < KD_SCHEMA_RUN; k++) {
+        read_sections(r, (kd_schema_id)k);
+        if (k == KD_SCHEMA_FRAME) r->bodies_known = r->findings->count == 0 && kd_model_error_count(r->m) == 0;
+    }
     const kd_node *run = kd_node_find(root, "run");
     if (run) kd_reader_run(r, run);
     kd_reader_check_offers(r);

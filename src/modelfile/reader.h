@@ -193,10 +193,11 @@ typedef struct kd_reader {
     int     work_size;
 
     // units of the numbers that are being read (expr/quantity.h)
-    const char *unit;      // as the schema says, "m|rad"; "": none; NULL: any
-    int         turns;     // of "m|rad": 0 the first, 1 the second; KD_TURNS_...
-    int         joint;     // -1, or the kind of the joint whose coordinates are being read: each has its own unit
-    bool        any_units; // fields without a unit in the schema take any: curves, inputs, states, blocks, ...
+    const char *unit;         // as the schema says, "m|rad"; "": none; NULL: any
+    int         turns;        // of "m|rad": 0 the first, 1 the second; KD_TURNS_...
+    int         joint;        // -1, or the kind of the joint whose coordinates are being read: each has its own unit
+    bool        bodies_known; // all bodies and frames were read, and none was wrong: another name is unknown
+    bool        any_units;    // fields without a unit in the schema take any: curves, inputs, states, blocks, ...
 
     // the definition that is being filled: numbers in it keep their expressions
     const void *definition;
@@ -369,6 +370,7 @@ bool kd_reader_place(kd_reader *r, const kd_field *field, kd_node *node, kd_plac
 bool kd_reader_places(kd_reader *r, const kd_field *field, kd_node *node, void *def);
 bool kd_reader_place_map(kd_reader *r, kd_node *map, kd_place *place);
 bool kd_reader_has_short_places(const kd_node *map);
+void kd_reader_check_short_bodies(kd_reader *r, const kd_node *map);
 bool kd_reader_short_places(kd_reader *r, const kd_schema *schema, int kind, const kd_node *map, void *def);
 
 #endif

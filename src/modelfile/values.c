@@ -490,29 +490,35 @@ static bool is_zero(const double *a)
     return a[0] == 0.0 && a[1] == 0.0 && a[2] == 0.0;
 }
 
+// Numbers of a field: all of them, fewer, or one for all
+static bool read_number_field(kd_reader *r, const kd_field *field, int n, kd_node *node, double *number)
+{
+    if ((field->flags & KD_FIELD_EQUAL) && node->type == KD_NODE_SCALAR) {
+        const int mark = r->npending;
+        if (!kd_reader_number(r, node, field->key, number)) return false;
+        for (int i = 1; i < n; i++) {
+            number[i] = number[0];
+            if (!kd_reader_spread(r, mark, number, &number[i])) return false;
+        }
+        return true;
+    }
+    if ((field->flags & KD_FIELD_FEWER) && node->type == KD_NODE_LIST && node->n < n) n = node->n;
+    if (!kd_reader_numbers(r, node, field->key, n, (field->flags & KD_FIELD_MAYBE) != 0, number)) return false;
+    if (!(field->flags & KD_FIELD_DIRECTION) || !is_zero(number)) return true;
+    kd_reader_complain(r, node, "'%s' must not be the zero vector", field->key);
+    return false;
+}
+
 // A field by the type that the schema gives it
 static bool read_by_type(kd_reader *r, const kd_field *field, int kind, kd_node *node, char *def)
 {
     void   *at = def + field->offset;
     int     n = kd_field_count(field, kind), integer = 0;
-    bool    maybe = (field->flags & KD_FIELD_MAYBE) != 0, truth = false;
+    bool    truth = false;
     double *number = at;
     switch (field->type) {
     case KD_FIELD_NUMBER:
-        if ((field->flags & KD_FIELD_EQUAL) && node->type == KD_NODE_SCALAR) {
-            const int mark = r->npending;
-            if (!kd_reader_number(r, node, field->key, number)) return false;
-            for (int i = 1; i < n; i++) {
-                number[i] = number[0];
-                if (!kd_reader_spread(r, mark, number, &number[i])) return false;
-            }
-            return true;
-        }
-        if ((field->flags & KD_FIELD_FEWER) && node->type == KD_NODE_LIST && node->n < n) n = node->n;
-        if (!kd_reader_numbers(r, node, field->key, n, maybe, number)) return false;
-        if (!(field->flags & KD_FIELD_DIRECTION) || !is_zero(number)) return true;
-        kd_reader_complain(r, node, "'%s' must not be the zero vector", field->key);
-        return false;
+        return read_number_field(r, field, n, node, number);
     case KD_FIELD_INTEGER:
         if (!kd_reader_integer(r, node, field->key, &integer)) return false;
         memcpy(at, &integer, sizeof integer);

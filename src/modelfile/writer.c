@@ -346,6 +346,58 @@ static bool is_in_part(const kd_schema *schema, const kd_field *field, const voi
            field->offset == offsetof(kd_body_def, inertia);
 }
 
+static void put_number_field(const writer *w, const kd_field *field, int n, const double *value)
+{
+    if (field->flags & KD_FIELD_FEWER)
+        put_numbers(w, value, count_given(value, n));
+    else if (n == 1)
+        put_number(w, value);
+    else
+        put_numbers(w, value, n);
+}
+
+// moments alone where there are no products
+static void put_inertia(const writer *w, const double *inertia)
+{
+    put_numbers(w, inertia, inertia[3] == 0.0 && inertia[4] == 0.0 && inertia[5] == 0.0 ? 3 : 6);
+}
+
+// A text, or the path of a file: where it was found, seen from the file that is written
+static void put_text_field(const writer *w, const kd_field *field, const void *def, const char *text)
+{
+    if (field->offset == offsetof(kd_shape, mesh) && strcmp(field->key, "mesh") == 0) {
+        const kd_model_mesh *mesh = ((const kd_shape *)def)->read;
+        put_path(w, mesh ? mesh->path : NULL, text);
+    } else if (field->offset == offsetof(kd_body_def, flexible) && strcmp(field->key, "flexible") == 0) {
+        put_path(w, path_of_part(w->model, ((const kd_body_def *)def)->read), text);
+    } else if (field->flags & KD_FIELD_FILE) {
+        const char *path = *(const char *const *)(const void *)((const char *)def + field->second);
+        put_path(w, path ? path : text, text);
+    } else {
+        put_text(w->file, text);
+    }
+}
+
+static void put_places(const writer *w, const kd_place *place, int length)
+{
+    fputc('[', w->file);
+    for (int i = 0; i < length; i++) {
+        if (i > 0) fputs(", ", w->file);
+        put_place(w, place + i, w->over + i);
+    }
+    fputc(']', w->file);
+}
+
+static void put_shapes(const writer *w, const kd_shape *shape, int length)
+{
+    fputc('[', w->file);
+    for (int i = 0; i < length; i++) {
+        if (i > 0) fputs(", ", w->file);
+        put_map(w, kd_schema_of(KD_SCHEMA_SHAPE), shape + i);
+    }
+    fputc(']', w->file);
+}
+
 // A field by the type that the schema gives it, as the reader takes it
 static void put_value(const writer *w, const kd_field *field, int kind, const void *def)
 {
@@ -354,18 +406,11 @@ static void put_value(const writer *w, const kd_field *field, int kind, const vo
     bool        truth = false;
     switch (field->type) {
     case KD_FIELD_NUMBER:
-        if (field->flags & KD_FIELD_FEWER)
-            put_numbers(w, value, count_given(value, n));
-        else if (n == 1)
-            put_number(w, value);
-        else
-            put_numbers(w, value, n);
+        put_number_field(w, field, n, value);
         break;
-    case KD_FIELD_INERTIA: {
-        const double *inertia = value;
-        put_numbers(w, inertia, inertia[3] == 0.0 && inertia[4] == 0.0 && inertia[5] == 0.0 ? 3 : 6);
+    case KD_FIELD_INERTIA:
+        put_inertia(w, value);
         break;
-    }
     case KD_FIELD_MATRIX:
         put_matrix(w, value);
         break;
@@ -386,16 +431,7 @@ static void put_value(const writer *w, const kd_field *field, int kind, const vo
         break;
     case KD_FIELD_TEXT:
     case KD_FIELD_NAME:
-        if (field->offset == offsetof(kd_shape, mesh) && strcmp(field->key, "mesh") == 0) {
-            const kd_model_mesh *mesh = ((const kd_shape *)def)->read;
-            put_path(w, mesh ? mesh->path : NULL, *(const char *const *)value);
-        } else if (field->offset == offsetof(kd_body_def, flexible) && strcmp(field->key, "flexible") == 0) {
-            put_path(w, path_of_part(w->model, ((const kd_body_def *)def)->read), *(const char *const *)value);
-        } else if (field->flags & KD_FIELD_FILE) {
-            const char *path = *(const char *const *)(const void *)((const char *)def + field->second);
-            put_path(w, path ? path : *(const char *const *)value, *(const char *const *)value);
-        } else
-            put_text(w->file, *(const char *const *)value);
+        put_text_field(w, field, def, *(const char *const *)value);
         break;
     case KD_FIELD_LAW:
         if (n == 1)
@@ -410,20 +446,10 @@ static void put_value(const writer *w, const kd_field *field, int kind, const vo
         put_place(w, value, strcmp(field->key, "from") == 0 ? w->from : w->to);
         break;
     case KD_FIELD_PLACES:
-        fputc('[', w->file);
-        for (int i = 0; i < length; i++) {
-            if (i > 0) fputs(", ", w->file);
-            put_place(w, (const kd_place *)value + i, w->over + i);
-        }
-        fputc(']', w->file);
+        put_places(w, value, length);
         break;
     case KD_FIELD_SHAPES:
-        fputc('[', w->file);
-        for (int i = 0; i < length; i++) {
-            if (i > 0) fputs(", ", w->file);
-            put_map(w, kd_schema_of(KD_SCHEMA_SHAPE), (const kd_shape *)value + i);
-        }
-        fputc(']', w->file);
+        put_shapes(w, value, length);
         break;
     case KD_FIELD_TERMS:
         put_terms(w, value, at(def, field->second), length);

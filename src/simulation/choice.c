@@ -32,8 +32,10 @@
 static const double NEAR_BORDER = 3.5; // h rho from which stability, not accuracy, is taken to limit a step of dop853
 static const double IMPOSSIBLE = 12;   // h rho that no step of dop853 stands: rho is wrong there (f_x far from normal)
 static const double FASTER = 2.5;      // times what accuracy allows: the fastest motion is not in the solution
-static const double PAID = 0.9; // of R times the explicit steps: a mean implicit step below was not worth the change
-static const double CHEAP = 3;  // h rho / R of an implicit step below which explicit ones cost less
+static const double WORTH = 0.2;       // R below which implicit steps are tried earlier
+static const double PAID = 0.9;    // of R times the explicit steps: a mean implicit step below was not worth the change
+static const double GROWING = 1.3; // last step over the mean: it has not found its length
+static const double CHEAP = 3;     // h rho / R of an implicit step below which explicit ones cost less
 static const double HOPELESS = 2e4;     // [1/s] rho beyond which explicit steps are not even tried at the start
 static const double SPARSE_COST = 0.35; // R of bdf on ggl with a sparse matrix,
 static const double FULL_SIZE = 165;    // entries in a column of M that add 1 to it
@@ -289,7 +291,8 @@ kd_status kd_choice_create(kd_eom_data *point, const kd_inputs *inputs, const kd
     self->explicit_method = (kd_method_pair){KD_ODE, KD_DOP853};
     self->implicit_method = implicit_of(point, &self->inputs, x, opt, why_not != NULL, &self->cost);
     self->radius = self->left_radius = NAN;
-    self->border = border_of(opt);
+    // where implicit steps are much cheaper, a try costs little and may pay long before stability limits explicit ones
+    self->border = border_of(opt) * fmin(1, self->cost / WORTH);
     self->needed = HITS;
     kd_status status = why_not ? KD_OK : create_flow(self, point, x, opt);
     // a form that cannot be made is no candidate; without memory nothing is
@@ -380,7 +383,8 @@ static bool is_too_stiff(kd_choice *self, const kd_state *x, double h, bool advi
     self->pace += self->pace > 0 ? (h - self->pace) / LATELY : h;
     if (self->since >= REFRESHED) refresh(self, x);
     const double reach = h * self->radius;
-    if (reach < IMPOSSIBLE) self->hits += reach > NEAR_BORDER ? NEAR : reach > self->border ? 1 : -NEAR;
+    const int    doubtful = self->cost < WORTH ? NEAR : 1; // steps between both borders
+    if (reach < IMPOSSIBLE) self->hits += reach > NEAR_BORDER ? NEAR : reach > self->border ? doubtful : -NEAR;
     if (self->hits < 0) self->hits = 0;
     if (!advised && self->hits < self->needed) return false;
     // rho may have fallen meanwhile
@@ -409,7 +413,9 @@ static bool is_too_smooth(kd_choice *self, const kd_state *x, double h)
     self->longest = self->passed = 0;
     refresh(self, x);
     self->pause = self->pause < PAUSE_MOST ? 2 * self->pause : PAUSE_MOST;
-    if (is_dearer(self, mean)) return true;
+    // a few steps of a one-step method have not found their length: the longest counts; steps that still grow say nothing yet
+    const bool few = kd_integrator_about(self->implicit_method.integrator, NULL)->one_step;
+    if (h < GROWING * mean && is_dearer(self, few ? longest : mean)) return true;
     // where accuracy shortens explicit steps, those of the implicit method may be shorter, too
     return longest * self->radius < CHEAP * self->cost * self->border / NEAR_BORDER;
 }

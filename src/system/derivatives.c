@@ -23,6 +23,11 @@
 
 // ---- columns of measures --------------------------------------------------------------------------------------------
 
+static double component(const kd_vec3 *a, int i)
+{
+    return i == 0 ? a->x : i == 1 ? a->y : a->z;
+}
+
 // The slopes of a measure from the columns w, u of its pair
 void kd_work_slope(kd_work *w, int measure)
 {

@@ -156,12 +156,15 @@ static void cantilevers_bear_their_weight(void **state)
     kd_flexible_body b = make_part(BAR(10, "reduction: {modes: 20, relief: true}\n"));
     double           f[100], q[100], s[6];
     const double     r = 0.02, inertia = KD_PI * pow(r, 4) / 4, line = 7850 * 9.81 * KD_PI * r * r;
-    for (int k = 0; k < b.nq; k++) f[k] = -9.81 * b.C[2 + 3 * k];
-    rest(&b, f, q);
-    for (int i = 0; i < b.nplaces; i++) {
-        const double *x = b.place + 3 * i, exact = line * pow(2 - x[0], 2) / 2 * x[2] / inertia;
-        kd_stress_at(&b, i, b.nq, q, s);
-        assert_true(fabs(s[0] - exact) < 1e-4 * line * 2 * r / inertia);
+    // along y and along z
+    for (int d = 1; d < 3; d++) {
+        for (int k = 0; k < b.nq; k++) f[k] = -9.81 * b.C[d + 3 * k];
+        rest(&b, f, q);
+        for (int i = 0; i < b.nplaces; i++) {
+            const double *x = b.place + 3 * i, exact = line * pow(2 - x[0], 2) / 2 * x[d] / inertia;
+            kd_stress_at(&b, i, b.nq, q, s);
+            assert_true(fabs(s[0] - exact) < 1e-4 * line * 2 * r / inertia);
+        }
     }
     kd_flexible_body_release(&b);
 }

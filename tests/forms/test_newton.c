@@ -628,6 +628,48 @@ static void structure_is_consistent(void **state)
     kd_eom_destroy(eom);
 }
 
+// Entries of the Newton matrix of a rope whose joints have springs, in Cartesian coordinates
+static int rope_entries(int n)
+{
+    char              text[600], message[400];
+    kd_model         *model;
+    kd_system        *system;
+    kd_state         *x;
+    kd_structure     *s;
+    kd_system_options how = kd_system_options_default();
+    how.coordinates = KD_CARTESIAN;
+    snprintf(text, sizeof text,
+             "kardan: 1\nbodies:\n  link(i): {for: i = 1..%d, position: [i - 0.5, 0, 0], mass: 1, inertia: [1, 1, 1]}\n"
+             "joints:\n  hinge(1): {type: revolute, bodies: [ground, link(1)], point: [0, 0, 0], axis: [0, 1, 0]}\n"
+             "  hinge(i): {for: i = 2..%d, type: revolute, bodies: [link(i-1), link(i)], point: [i - 1, 0, 0], axis: "
+             "[0, 1, 0]}\nforces:\n  bend(i): {for: i = 1..%d, type: joint_spring, joint: hinge(i), stiffness: 10}\n",
+             n, n, n);
+    if (kd_model_read_text("rope", text, strlen(text), NULL, 0, &model, message, sizeof message) < 0)
+        fail_msg("%s", message);
+    if (kd_system_create(model, &how, &system, message, sizeof message) < 0) fail_msg("%s", message);
+    const kd_eom *eom = kd_system_eom(system);
+    assert_int_equal(kd_eom_definition(eom)->ncounted, n);
+    assert_int_equal(kd_state_create(eom, &x), KD_OK);
+    assert_true(kd_system_start(system, x, message, sizeof message) >= 0);
+    kd_dae *dae = make_dae(eom, NULL, x, KD_GGL, NULL);
+    assert_int_equal(kd_formulation_structure(dae, &s), KD_OK);
+    const int entries = s->pattern.column[s->pattern.columns];
+    kd_structure_destroy(s);
+    kd_dae_destroy(dae);
+    kd_state_destroy(x);
+    kd_system_destroy(system);
+    kd_model_destroy(model);
+    return entries;
+}
+
+// Angles that are counted read two bodies each and fill nothing: the matrix of a rope grows as the rope does.
+static void counted_angles_fill_nothing(void **state)
+{
+    (void)state;
+    const int few = rope_entries(10), many = rope_entries(40);
+    assert_in_range(many, 3 * few, 5 * few);
+}
+
 // psf, psf1, ode and SVD have one way of derivatives; asking for another is refused in words.
 static void strategies_are_refused_where_they_do_not_exist(void **state)
 {
@@ -670,6 +712,7 @@ int main(void)
         cmocka_unit_test(estimated_pattern_gives_the_same_motion),
         cmocka_unit_test(all_strategies_reach_the_reference),
         cmocka_unit_test(structure_is_consistent),
+        cmocka_unit_test(counted_angles_fill_nothing),
         cmocka_unit_test(strategies_are_refused_where_they_do_not_exist),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,10 +54,10 @@ static void rotating_bending(void **state)
 {
     (void)state;
     const double most = 100 * 0.2 * 0.005 / (PI / 4 * pow(0.005, 4));
-    run_model("rotating-bending", NULL, KD_JOINT, 0.5, 200, &result);
-    run_model("rotating-bending", NULL, KD_CARTESIAN, 0.5, 200, &other);
-    for (int k = 100; k <= 200; k++) {
-        const double t = 0.5 * k / 200, turned = most * cos(50 * t);
+    run_model("rotating-bending", NULL, KD_JOINT, 0.5, 90, &result);
+    run_model("rotating-bending", NULL, KD_CARTESIAN, 0.5, 90, &other);
+    for (int k = 45; k <= 90; k++) {
+        const double t = 0.5 * k / 90, turned = most * cos(50 * t);
         assert_close(at(&result, k, "fibre"), turned, 5e-3 * most);
         assert_close(at(&result, k, "middle"), turned / 2, 5e-3 * most);
         assert_close(at(&result, k, "mises"), fabs(at(&result, k, "fibre")), 1e-9 * most);

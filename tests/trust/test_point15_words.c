@@ -414,15 +414,71 @@ static void reactions_of_what_is_fixed(void **state)
     }
 }
 
+// Unknown bodies are told beside unknown keys, in the same element and in others, each at its place; names that exist are not.
+static void all_mistakes_of_joints_are_told(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 12; k++) {
+        char text[2000], wanted[100];
+        bool body[4], key[4];
+        int  n = 0, all = 0;
+        n = snprintf(text, sizeof text, "kardan: 1\nbodies: {rod: {mass: 1, inertia: [1, 1, 1]}}\njoints:\n");
+        for (int i = 0; i < 4; i++) {
+            body[i] = uniform(0, 1) < 0.5, key[i] = uniform(0, 1) < 0.5;
+            all += body[i] + key[i];
+            n += snprintf(text + n, sizeof text - (size_t)n,
+                          "  j%d: {type: revolute, bodies: [ground, %s], point: [0, 0, 0], %s: [0, 0, 1]}\n", i,
+                          body[i] ? "rodd" : "rod", key[i] ? "axes" : "axis");
+        }
+        if (all == 0) continue;
+        write_model("joints.yaml", "%s", text);
+        const command_result r = run(KARDAN "check '" OUT "/joints.yaml'");
+        assert_int_equal(r.status, 1);
+        for (int i = 0; i < 4; i++) {
+            snprintf(wanted, sizeof wanted, "joint 'j%d': unknown body 'rodd', did you mean 'rod'?", i);
+            if (body[i] != (strstr(r.text, wanted) != NULL)) fail_msg("%s%s", text, r.text);
+            snprintf(wanted, sizeof wanted, "joint 'j%d': unknown key 'axes'", i);
+            if (key[i] != (strstr(r.text, wanted) != NULL)) fail_msg("%s%s", text, r.text);
+        }
+        assert_null(strstr(r.text, "missing")); // nothing that only follows
+    }
+}
+
+// The driver of the library knows four manoeuvres; form.stabilisation is none of half-explicit's: both are told.
+static void idle_choices_are_refused(void **state)
+{
+    (void)state;
+    const int            wrong = (int)uniform(4, 100);
+    const command_result r =
+        run(KARDAN "simulate '" KD_SOURCE_DIR "/models/tractor-semitrailer.yaml' --set manoeuvre=%d "
+                   "--t-end 0.01 --output '" OUT "'",
+            wrong);
+    assert_int_equal(r.status, 1);
+    assert_non_null(strstr(r.text, "driver.steer"));
+    const command_result h =
+        run(KARDAN "simulate '" KD_SOURCE_DIR "/models/pendulum.yaml' --formulation ode --integrator "
+                   "half-explicit --option form.stabilisation=%g --output '" OUT "'",
+            uniform(1, 50));
+    assert_int_equal(h.status, 1);
+    assert_non_null(strstr(h.text, "without form.stabilisation"));
+}
+
 int main(void)
 {
     seed += test_seed(0);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(units_are_exact),         cmocka_unit_test(other_factors),
-        cmocka_unit_test(wrong_units_are_refused), cmocka_unit_test(models_with_units),
-        cmocka_unit_test(messages_about_units),    cmocka_unit_test(mistakes_of_run_have_places),
-        cmocka_unit_test(rtol_of_a_file),          cmocka_unit_test(counts_are_whole),
-        cmocka_unit_test(inner_states_have_units), cmocka_unit_test(reactions_of_what_is_fixed),
+        cmocka_unit_test(units_are_exact),
+        cmocka_unit_test(other_factors),
+        cmocka_unit_test(wrong_units_are_refused),
+        cmocka_unit_test(models_with_units),
+        cmocka_unit_test(messages_about_units),
+        cmocka_unit_test(mistakes_of_run_have_places),
+        cmocka_unit_test(rtol_of_a_file),
+        cmocka_unit_test(counts_are_whole),
+        cmocka_unit_test(inner_states_have_units),
+        cmocka_unit_test(reactions_of_what_is_fixed),
+        cmocka_unit_test(all_mistakes_of_joints_are_told),
+        cmocka_unit_test(idle_choices_are_refused),
     };
     return cmocka_run_group_tests(tests, clean, NULL);
 }
