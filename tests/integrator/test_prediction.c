@@ -101,7 +101,7 @@ static double miss(waves *w, const method *m, double h, double ratio)
     def.context = w;
     def.M = mass;
     def.f = force;
-    opt.rtol = opt.atol = 1;
+    opt.rtol = 0.5, opt.atol = 1;
     opt.h_first = h;
     opt.radau.order_fixed = 5;
     assert_int_equal(kd_eom_create(&def, &eom, NULL, 0), KD_OK);

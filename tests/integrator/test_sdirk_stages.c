@@ -174,7 +174,7 @@ static kd_integrator_options constant_steps(kd_sdirk_method method, double h)
 {
     kd_integrator_options opt = kd_integrator_options_default();
     opt.sdirk.method = method;
-    opt.rtol = opt.atol = 1;
+    opt.rtol = 0.5, opt.atol = 1;
     opt.sdirk.newton_stop = 1e-14;
     opt.sdirk.max_newton = 30;
     opt.h_first = opt.h_max = h;

@@ -140,7 +140,7 @@ static double bdf_factor(kd_formulation form, double h_before, double h_after)
     double                x[EULER_MAX];
     double                t = 0;
     opt.bdf.order_max = 1;
-    opt.rtol = opt.atol = 1; // no error test: steps are as long as they may be
+    opt.rtol = 0.5, opt.atol = 1; // no error test: steps are as long as they may be
     opt.bdf.newton_stop = 1e-9;
     kd_formulation_pack(f.dae, f.x, x);
     for (int part = 0; part < 2; part++) {

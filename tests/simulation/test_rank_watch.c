@@ -24,19 +24,26 @@ typedef struct circles {
     double at[2];   // angles of the crossing, seen from both centres
     double sense;   // in which the second one is followed
     double turning; // angle between both directions
+    double slant;   // a second row at about this angle beside z = 0 has the circles: z + slant g; 0: one row, no z
 } circles;
+
+static int size_of(const circles *c)
+{
+    return c->slant > 0 ? 3 : 2;
+}
 
 static kd_eval mass(const kd_point *x, void *context, double *M)
 {
-    (void)x, (void)context;
-    M[0] = M[3] = 1;
+    const int n = size_of(context);
+    (void)x;
+    for (int i = 0; i < n; i++) M[(n + 1) * i] = 1;
     return KD_EVAL_OK;
 }
 
 static kd_eval force(const kd_point *x, void *context, double *f)
 {
-    (void)x, (void)context;
-    f[0] = f[1] = 0;
+    (void)x;
+    for (int i = 0; i < size_of(context); i++) f[i] = 0;
     return KD_EVAL_OK;
 }
 
@@ -45,6 +52,10 @@ static kd_eval both_circles(const kd_point *x, void *context, double *g)
     const circles *c = context;
     const double   a = x->p[0], b = x->p[1], d = a - c->c;
     g[0] = (a * a + b * b - 1) * (d * d + b * b - c->r * c->r) / 4;
+    if (c->slant > 0) {
+        g[1] = x->p[2] + c->slant * g[0];
+        g[0] = x->p[2];
+    }
     return KD_EVAL_OK;
 }
 
@@ -86,7 +97,7 @@ static opinion look_at(const circles *c, double d, double theta, bool turned)
     kd_rank_watch *watch;
     bool           unwatched;
     opinion        found;
-    def.dims = (kd_dims){.np = 2, .nv = 2, .nlambda = 1};
+    def.dims = (kd_dims){.np = size_of(c), .nv = size_of(c), .nlambda = size_of(c) - 1};
     def.context = (void *)c;
     def.M = mass, def.f = force, def.g = both_circles;
     def.mass_structure = KD_MASS_DIAGONAL_CONSTANT;
@@ -127,6 +138,22 @@ static void turned_steps_are_noticed(void **state)
                 fail_msg("c %g r %g: a step of %g that turns by %g at %g of it is not noticed", c.c, c.r, d, c.turning,
                          theta);
         }
+    }
+}
+
+// The same where the circles are in a row that is nearly another one: rows at angles of 1e-4 to 1e-2 are independent, and both
+// are watched.
+static void slanted_rows_are_watched(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 100; k++) {
+        circles c = random_circles();
+        c.slant = seeded_log(&seed, 1e-4, 1e-2);
+        const double  d = seeded_between(&seed, 0.1, 0.6), theta = seeded_between(&seed, 0.1, 0.9);
+        const opinion found = look_at(&c, d, theta, true);
+        if (found.status == KD_OK && !(found.shorter < 1))
+            fail_msg("slant %g: a step of %g that turns by %g at %g of it is not noticed", c.slant, d, c.turning,
+                     theta);
     }
 }
 
@@ -245,6 +272,7 @@ int main(void)
     seed = test_seed(142);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(turned_steps_are_noticed),
+        cmocka_unit_test(slanted_rows_are_watched),
         cmocka_unit_test(smooth_steps_stand),
         cmocka_unit_test(rows_that_hardly_move_end_nothing),
     };

@@ -440,15 +440,19 @@ static kd_eom *rail_of(rail *r, double speed, kd_state **x)
 }
 
 // Whatever lambda and mu come: those of least norm with the same forces go. With sensors multipliers that give no force
-// change w, so that null vectors of all unknowns are not orthogonal in lambda and mu.
+// change w, so that null vectors of all unknowns are not orthogonal in lambda and mu; rows of other sizes do the same.
 static void any_multipliers_become_the_shortest(void **state)
 {
     uint32_t seed = test_seed(79);
     (void)state;
-    for (int k = 0; k < 40; k++) {
+    for (int k = 0; k < 80; k++) {
         kd_formulation_options opt = kd_formulation_options_default();
         rail                   r = random_rail(&seed);
-        if (k >= 20) r.sensors = 1 + k % 2;
+        if (k >= 20 && k < 40) r.sensors = 1 + k % 2;
+        // rows in other units: scaled null vectors become nearly the same ones
+        const double unit = k < 40 ? 1 : pow(10, random_between(&seed, 3.5, 5));
+        for (int i = 0; i < ROWS; i += 2)
+            for (int j = 0; j < 2; j++) r.c.B[i][j] *= unit;
         for (int i = 0; i < r.sensors * ROWS; i++) r.C[i / ROWS][i % ROWS] = random_between(&seed, -3, 3);
         kd_state        *x;
         kd_eom          *eom = rail_of(&r, 1, &x);
