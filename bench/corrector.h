@@ -18,7 +18,8 @@ typedef struct corrector_problem {
     kd_state     *x; // consistent initial state
     double        t_end;
     long          steps;     // a run ends after so many; 0: at t_end
-    double       *reference; // (np) positions at t_end; NULL: none
+    int           instants;  // at which errors are measured, the last at t_end; 0: as 1
+    double       *reference; // (np x instants) positions there; NULL: none
 } corrector_problem;
 
 // A model of the folder models/; settings: "N=16 w=0.05" or NULL. false: message says why.
@@ -27,7 +28,7 @@ bool corrector_open_model(corrector_problem *problem, const char *file, const ch
 // An example written in C
 bool corrector_open_example(corrector_problem *problem, const char *name, char *message, size_t size);
 void corrector_close(corrector_problem *problem);
-// Positions at t_end by radau with tolerance tol, on psf or, where that is too large, on the sparse form ggl.
+// Positions at the instants by radau with tolerance tol, on psf or, where that is too large, on the sparse form ggl.
 bool corrector_make_reference(corrector_problem *problem, double tol, char *message, size_t size);
 
 // ---- runs -----------------------------------------------------------------------------------------------------------
@@ -50,9 +51,10 @@ typedef struct corrector_method {
 typedef struct corrector_outcome {
     kd_status status;  // < 0: failed; KD_ERR_TOO_MANY_STEPS also when the time limit was over
     double    seconds; // of the integration: thread CPU time, objects made before; also of a run that was given up
-    double    error;   // max |p - ref| / max(1e-3, |ref|) at t_end; NaN: failed or no reference
-    kd_stats  stats;
-    char      message[300];
+    double
+        error; // max |p - ref| / max(1e-3, |ref|), its root mean square over the instants; NaN: failed or no reference
+    kd_stats stats;
+    char     message[300];
 } corrector_outcome;
 
 typedef void (*corrector_observer)(const kd_attempt_report *report, void *context);

@@ -83,8 +83,11 @@ typedef struct solver {
     kd_integrator *bdf; // one of the three
     kd_integrator *ida;
     kd_integrator *radau;
-    double        *start; // (dae->n)
-    kd_state      *x;     // at the end
+    double        *start, *at; // (dae->n) initial values, those of an instant
+    kd_state      *x;          // of the last instant
+    int            reached;    // instants behind
+    double        *kept;       // (np x instants) positions there; NULL: they are compared with the reference
+    double         squares;    // sum over the instants
     char           message[300];
 } solver;
 
@@ -138,7 +141,8 @@ static kd_status solver_create(solver *s, const corrector_problem *problem, cons
     if (status < 0) return status;
     kd_state_copy(problem->x, s->x);
     s->start = kd_alloc((size_t)s->dae->n * sizeof *s->start);
-    if (!s->start) return KD_ERR_MEMORY;
+    s->at = kd_alloc((size_t)s->dae->n * sizeof *s->at);
+    if (!s->start || !s->at) return KD_ERR_MEMORY;
     kd_formulation_pack(s->dae, problem->x, s->start);
     return KD_OK;
 }
@@ -151,6 +155,7 @@ static void solver_destroy(solver *s)
     kd_dae_destroy(s->dae);
     kd_state_destroy(s->x);
     kd_free(s->start);
+    kd_free(s->at);
 }
 
 static kd_status start(solver *s, double t)
@@ -189,6 +194,41 @@ static const char *message_of(const solver *s)
     return s->ida ? kd_integrator_message(s->ida) : kd_integrator_message(s->radau);
 }
 
+static double position_error(const double *p, const double *reference, int n)
+{
+    double worst = 0;
+    for (int i = 0; i < n; i++) worst = fmax(worst, fabs(p[i] - reference[i]) / fmax(ERROR_FLOOR, fabs(reference[i])));
+    return worst;
+}
+
+static int instants_of(const corrector_problem *problem)
+{
+    return problem->instants > 0 ? problem->instants : 1;
+}
+
+// What the step that was just made passed, by dense output
+static kd_status look(solver *s, const corrector_problem *problem)
+{
+    const int      count = instants_of(problem), np = kd_eom_dims(problem->eom).np;
+    kd_integrator *made = s->bdf ? s->bdf : s->ida ? s->ida : s->radau;
+    while ((s->kept || problem->reference) && s->reached < count) {
+        const bool   last = s->reached + 1 == count;
+        const double t = last ? problem->t_end : problem->t_end * (s->reached + 1) / count;
+        if (time_of(s) < t) break;
+        const kd_status status = last ? KD_OK : kd_integrator_dense(made, t, s->at);
+        if (status < 0) return status;
+        kd_formulation_unpack(s->dae, t, last ? vector_of(s) : s->at, s->x);
+        const ptrdiff_t place = (ptrdiff_t)s->reached++ * np;
+        if (s->kept) {
+            memcpy(s->kept + place, s->x->p, (size_t)np * sizeof *s->kept);
+            continue;
+        }
+        const double error = position_error(s->x->p, problem->reference + place, np);
+        s->squares += error * error;
+    }
+    return KD_OK;
+}
+
 static kd_status integrate(solver *s, const corrector_problem *problem, double max_seconds)
 {
     const double limit = bench_cpu_seconds() + max_seconds;
@@ -199,16 +239,10 @@ static kd_status integrate(solver *s, const corrector_problem *problem, double m
             return KD_ERR_TOO_MANY_STEPS;
         }
         status = step(s, problem->t_end);
+        if (status >= 0) status = look(s, problem);
     }
     if (status < 0) kd_text(s->message, sizeof s->message, "%s", message_of(s));
     return status;
-}
-
-static double position_error(const double *p, const double *reference, int n)
-{
-    double worst = 0;
-    for (int i = 0; i < n; i++) worst = fmax(worst, fabs(p[i] - reference[i]) / fmax(ERROR_FLOOR, fabs(reference[i])));
-    return worst;
 }
 
 corrector_outcome corrector_run(const corrector_problem *problem, const corrector_method *method, double rtol,
@@ -225,10 +259,7 @@ corrector_outcome corrector_run(const corrector_problem *problem, const correcto
         out.seconds = bench_cpu_seconds() - begin;
         out.stats = stats_of(&s);
     }
-    if (out.status >= 0 && problem->reference) {
-        kd_formulation_unpack(s.dae, time_of(&s), vector_of(&s), s.x);
-        out.error = position_error(s.x->p, problem->reference, kd_eom_dims(problem->eom).np);
-    }
+    if (out.status >= 0 && problem->reference && s.reached > 0) out.error = sqrt(s.squares / s.reached);
     if (out.status < 0) kd_text(out.message, sizeof out.message, "%s", s.message);
     solver_destroy(&s);
     return out;
@@ -249,17 +280,16 @@ bool corrector_make_reference(corrector_problem *problem, double tol, char *mess
     kd_dims          D = kd_eom_dims(problem->eom);
     corrector_method m = {.integrator = KD_RADAU, .form = D.nv <= PSF_LIMIT ? KD_PSF : KD_GGL};
     solver           s;
+    double          *kept = kd_alloc((size_t)D.np * (size_t)instants_of(problem) * sizeof *kept);
     kd_status        status = solver_create(&s, problem, &m, tol, tol);
+    s.kept = kept;
+    if (!kept) status = KD_ERR_MEMORY;
     if (status >= 0) status = integrate(&s, problem, INFINITY);
-    if (status >= 0) {
-        problem->reference = kd_alloc((size_t)D.np * sizeof *problem->reference);
-        if (!problem->reference) status = KD_ERR_MEMORY;
-    }
-    if (status >= 0) {
-        kd_formulation_unpack(s.dae, time_of(&s), vector_of(&s), s.x);
-        memcpy(problem->reference, s.x->p, (size_t)D.np * sizeof *problem->reference);
-    }
     if (status < 0) kd_text(message, size, "no reference: %s", s.message);
+    if (status < 0)
+        kd_free(kept);
+    else
+        problem->reference = kept;
     solver_destroy(&s);
     return status >= 0;
 }

@@ -21,20 +21,33 @@ static double bushing_angle(const kd_load *load, const double *x)
     return 180.0 / KD_PI * sqrt(x[at[0]] * x[at[0]] + x[at[1]] * x[at[1]] + x[at[2]] * x[at[2]]);
 }
 
+// f_i = preload_i - K_ij s_j - D_ij s_j'; s (2 n): shifts and turns, then their rates
+static inline void react(int n, const kd_bushing_def *def, const double *s, double *force)
+{
+    for (int i = 0; i < n; i++) {
+        const double *K = def->matrix[0] + 6 * i, *D = def->matrix[1] + 6 * i;
+        double        back = 0;
+        for (int j = 0; j < n; j++) back += K[j] * s[j] + D[j] * s[n + j];
+        force[i] = def->preload[i] - back;
+    }
+}
+
 static kd_eval bushing_eval(const kd_load *load, const double *x, kd_work *w, double *force, double *rate)
 {
     int n = load->nchannels;
     (void)rate;
     // near half a turn the law has no sense: a smaller step, then the reason
     if (n == 6 && bushing_angle(load, x) > FARTHEST) return KD_EVAL_RETRY;
-    // f_i = preload_i - K_ij s_j - D_ij s_j', then the law of the shifts
-    for (int i = 0; i < n; i++) {
-        force[i] = load->def->bushing.preload[i];
-        for (int j = 0; j < n; j++)
-            force[i] -= load->def->bushing.matrix[0][6 * i + j] * x[load->variable[j]] +
-                        load->def->bushing.matrix[1][6 * i + j] * x[load->variable[n + j]];
-        if (i < 3) force[i] += kd_law_value(load->law[i], x, w);
-    }
+    // loops of known length for the usual one
+    double s[12];
+    for (int j = 0; j < 2 * n; j++) s[j] = x[load->variable[j]];
+    if (n == 6)
+        react(6, &load->def->bushing, s, force);
+    else
+        react(n, &load->def->bushing, s, force);
+    // the law of the shifts
+    for (int i = 0; i < 3; i++)
+        if (load->law[i]) force[i] += kd_law_value(load->law[i], x, w);
     return KD_EVAL_OK;
 }
 

@@ -102,8 +102,25 @@ static quaternion sum(quaternion a, quaternion b)
 
 // ---- rotation vector ------------------------------------------------------------------------------------------------
 
+// N_i = 1/2 G (q0 e_i + q x e_i) - 1/2 G' q_i q
+static kd_vec3 gradient(quaternion q, const double G[4], int i)
+{
+    const kd_vec3 side = kd_vec_axpy(kd_vec_cross(q.v, unit(i)), q.w, unit(i));
+    return kd_vec_axpy(kd_vec_scale(0.5 * G[0], side), -0.5 * G[1] * component(q.v, i), q.v);
+}
+
+void kd_rotation_find(const kd_relative *rel, kd_rotation_at *at)
+{
+    const quaternion q = of(rel);
+    double           G[4];
+    kd_rotation_factor(q.w, kd_vec_norm(q.v), 1, G);
+    at->phi = kd_vec_scale(G[0], q.v);
+    for (int i = 0; i < 3; i++) at->N[i] = gradient(q, G, i);
+}
+
 double kd_rotation_value(const kd_relative *rel, int i)
 {
+    if (rel->turn) return component(rel->turn->phi, i);
     const quaternion q = of(rel);
     double           G[4];
     kd_rotation_factor(q.w, kd_vec_norm(q.v), 0, G);
@@ -128,12 +145,11 @@ kd_jet kd_rotation_jet(const kd_relative *rel, const kd_tangent *e, int i)
 
 kd_vec3 kd_rotation_gradient(const kd_relative *rel, int i)
 {
+    if (rel->turn) return rel->turn->N[i];
     const quaternion q = of(rel);
-    // q0 e_i + q x e_i
-    const kd_vec3 side = kd_vec_axpy(kd_vec_cross(q.v, unit(i)), q.w, unit(i));
-    double        G[4];
+    double           G[4];
     kd_rotation_factor(q.w, kd_vec_norm(q.v), 1, G);
-    return kd_vec_axpy(kd_vec_scale(0.5 * G[0], side), -0.5 * G[1] * component(q.v, i), q.v);
+    return gradient(q, G, i);
 }
 
 kd_vec3 kd_rotation_curvature(const kd_relative *rel, int i, kd_vec3 w)

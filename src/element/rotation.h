@@ -17,7 +17,13 @@
 // G and its derivatives up to the order (at most 3) at y in (-1, 1]; root = sqrt(1 - y^2), which a caller knows more exactly
 void kd_rotation_factor(double y, double root, int order, double G[4]);
 
-double  kd_rotation_value(const kd_relative *rel, int i);
+// phi and its gradients N_i at one position: values, rates and forces of all components read them
+typedef struct kd_rotation_at {
+    kd_vec3 phi, N[3];
+} kd_rotation_at;
+
+void    kd_rotation_find(const kd_relative *rel, kd_rotation_at *at);
+double  kd_rotation_value(const kd_relative *rel, int i); // of rel->turn, where it is kept; so is the gradient
 kd_jet  kd_rotation_jet(const kd_relative *rel, const kd_tangent *e, int i);
 kd_vec3 kd_rotation_gradient(const kd_relative *rel, int i);
 kd_vec3 kd_rotation_curvature(const kd_relative *rel, int i, kd_vec3 w);

@@ -322,13 +322,16 @@ static void turn_normal(kd_newton *self, const double *n, double *rho)
     kd_axpy(self->nv, 1, self->turn, rho);
 }
 
-// z -= K_p delta
+// z -= K_p delta; columns of the same rows together: each row is found once for all of them
 static void move_known(const kd_newton *self, const double *delta, double *z)
 {
-    for (int j = 0; j < self->nv; j++) {
-        double d = delta[j];
-        if (d == 0) continue;
-        for (int e = self->F.column[j]; e < self->F.column[j + 1]; e++) z[self->F.row[e]] -= self->K[e] * d;
+    for (int j = 0; j < self->nv; j += self->alike[j]) {
+        const int     count = self->F.column[j + 1] - self->F.column[j], *row = self->F.row + self->F.column[j];
+        const double *K = self->K + self->F.column[j], *d = delta + j;
+        if (self->alike[j] == 3)
+            for (int e = 0; e < count; e++) z[row[e]] -= K[e] * d[0] + K[e + count] * d[1] + K[e + 2 * count] * d[2];
+        else
+            for (int e = 0; e < count; e++) z[row[e]] -= K[e] * d[0];
     }
 }
 

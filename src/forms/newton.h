@@ -65,10 +65,11 @@ typedef struct kd_newton {
     kd_blocks       wanted; // of sources that are not sparse
     bool            wants;
 
-    kd_columns F;                                  // (m x (nv + m)) pattern; columns delta, then the others
-    double    *K, *E;                              // values of F_x and F_x'
-    int       *to_A;                               // place of each entry in A; of delta_j: that of dv_j
-    int       *diagonal_row, *g_diagonal;          // entries (phi_i, lambda_i) and (h_i, mu_i); (g_i, eta_i)
+    kd_columns F;                         // (m x (nv + m)) pattern; columns delta, then the others
+    double    *K, *E;                     // values of F_x and F_x'
+    int       *alike;                     // (nv) 3 where three columns of delta begin that have the same rows, or 1
+    int       *to_A;                      // place of each entry in A; of delta_j: that of dv_j
+    int       *diagonal_row, *g_diagonal; // entries (phi_i, lambda_i) and (h_i, mu_i); (g_i, eta_i)
     int       *row_start, *row_column, *row_value; // GZ by rows: start (nlambda + 1), columns, number in its values
     double    *GZ;                                 // values of the source gz that belong to the matrix
     int       *product;                            // places in A of the products K_p (GZ)', in order; -1: left out

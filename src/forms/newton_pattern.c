@@ -372,6 +372,7 @@ static void cut_values(kd_newton *self)
     // F_x, F_x' and the matrix of the reduced system
     self->K = kd_cut_double(arena, nF);
     self->E = kd_cut_double(arena, nF);
+    self->alike = kd_cut_int(arena, self->nv);
     self->A_E = kd_cut_double(arena, nA);
     self->A_K = kd_cut_double(arena, nA);
     self->W = kd_cut_double(arena, nA);
@@ -394,6 +395,19 @@ static void cut_values(kd_newton *self)
     self->second = kd_cut_numbers(arena, (size_t)nF * (size_t)self->nmoving);
     self->K_kept = kd_cut_double(arena, nF);
     self->GZ_kept = kd_cut_double(arena, self->gz < 0 ? 0 : self->source[self->gz].pattern.column[self->nv]);
+}
+
+static bool has_rows_of(const kd_columns *F, int j, int other)
+{
+    const int count = F->column[j + 1] - F->column[j];
+    return count == F->column[other + 1] - F->column[other] &&
+           memcmp(F->row + F->column[j], F->row + F->column[other], (size_t)count * sizeof *F->row) == 0;
+}
+
+static void mark_alike(kd_newton *self)
+{
+    for (int j = 0; j < self->nv; j++)
+        self->alike[j] = j + 2 < self->nv && has_rows_of(&self->F, j, j + 1) && has_rows_of(&self->F, j, j + 2) ? 3 : 1;
 }
 
 static bool dense_pays(const kd_newton *self)
@@ -448,6 +462,7 @@ kd_status kd_newton_set_pattern(kd_newton *self)
     if (status >= 0) status = set_A(self);
     if (status >= 0) cut_values(self);
     if (status >= 0 && self->pattern.failed) status = KD_ERR_MEMORY;
+    if (status >= 0) mark_alike(self);
     if (status >= 0) status = set_solver(self);
     if (status >= 0) status = kd_newton_pair(self, self->pair);
     if (status >= 0) status = set_groups(self);

@@ -25,6 +25,7 @@ struct kd_colouring {
     // workspace
     const int *column, *row;    // the pattern of this update
     int       *start, *entry;   // (rows + 1), (max_entries) its rows: columns that take part
+    bool      *copy;            // (rows) the same columns as the row before: adds no neighbours
     int       *mark, *taken;    // (columns) last column or colour seen from
     int       *degree, *key;    // (columns) neighbours; present key in the buckets
     int       *order, *trial;   // (columns) columns in the order of colouring; their groups
@@ -44,6 +45,7 @@ kd_status kd_colouring_create(int rows, int columns, int max_entries, kd_colouri
     c->max_entries = max_entries;
     c->start = kd_cut_int(&c->arena, rows + 1);
     c->entry = kd_cut_int(&c->arena, max_entries);
+    c->copy = kd_cut_bool(&c->arena, rows);
     int **each[] = {&c->group, &c->mark, &c->taken, &c->degree, &c->key, &c->order, &c->trial, &c->next, &c->previous};
     for (size_t i = 0; i < sizeof each / sizeof *each; i++) *each[i] = kd_cut_int(&c->arena, columns);
     c->head = kd_cut_int(&c->arena, columns + 1);
@@ -108,6 +110,12 @@ static void transpose(kd_colouring *c, const bool *mask)
         for (int k = c->column[j]; k < c->column[j + 1] && (!mask || mask[j]); k++) c->entry[c->start[c->row[k]]++] = j;
     for (int i = c->rows; i > 0; i--) c->start[i] = c->start[i - 1];
     if (c->rows > 0) c->start[0] = 0;
+    // rows of one body have the same columns as a rule
+    for (int i = 0; i < c->rows; i++) {
+        const int count = c->start[i + 1] - c->start[i];
+        c->copy[i] = i > 0 && count == c->start[i] - c->start[i - 1] &&
+                     memcmp(c->entry + c->start[i], c->entry + c->start[i - 1], (size_t)count * sizeof *c->entry) == 0;
+    }
 }
 
 // Neighbours of column j into list, each once; their number. mark must not hold j.
@@ -116,7 +124,7 @@ static int list_neighbours(kd_colouring *c, int j, int *list)
     int count = 0;
     c->mark[j] = j;
     for (int k = c->column[j]; k < c->column[j + 1]; k++)
-        for (int m = c->start[c->row[k]]; m < c->start[c->row[k] + 1]; m++) {
+        for (int m = c->start[c->row[k]]; m < c->start[c->row[k] + 1] && !c->copy[c->row[k]]; m++) {
             const int i = c->entry[m];
             if (c->mark[i] == j) continue;
             c->mark[i] = j;
@@ -255,7 +263,7 @@ static void colour_in_order(kd_colouring *c)
         // colours of the neighbours
         const int j = c->order[count];
         for (int k = c->column[j]; k < c->column[j + 1]; k++)
-            for (int m = c->start[c->row[k]]; m < c->start[c->row[k] + 1]; m++) {
+            for (int m = c->start[c->row[k]]; m < c->start[c->row[k] + 1] && !c->copy[c->row[k]]; m++) {
                 const int used = c->trial[c->entry[m]];
                 if (used >= 0) c->taken[used] = j;
             }
@@ -317,9 +325,12 @@ kd_status kd_colouring_update(kd_colouring *c, const int *column, const int *row
         order_smallest_last(c);
         colour_in_order(c);
     }
-    for (int k = 0; k < REPEATS && !is_optimal(c); k++) {
+    // two rounds that gain nothing, one of each kind: the rest would not either, as a rule
+    for (int k = 0, idle = 0; k < REPEATS && idle < 2 && !is_optimal(c); k++) {
+        const int before = c->groups;
         order_groups(c, k % 2 == 1);
         colour_in_order(c);
+        idle = c->groups < before ? 0 : idle + 1;
     }
     return KD_OK;
 }

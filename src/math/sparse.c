@@ -5,6 +5,7 @@
 // ones became bad: the element growth or the spread of the diagonal of U is worse by a large factor than when they were
 // chosen. Real and complex factors live side by side.
 #include "core/archive.h"
+#include "math/klu_solve.h"
 #include "math/linsolve.h"
 
 #include <klu.h>
@@ -25,6 +26,7 @@ typedef struct half {
     double       rgrowth, rcond; // when the pivots were chosen
     double      *chosen, *last;  // (parts x entries) values at that time, and those of the last factor call
     int          parts;          // doubles of a number
+    int         *together;       // (2 n) real: columns that are solved together (klu_solve.h); complex: NULL
 } half;
 
 struct kd_sparse_lu {
@@ -102,6 +104,7 @@ kd_status kd_sparse_lu_create(int n, const int *column, const int *row, kd_spars
     lu->column = kd_cut_int(&lu->arena, n + 1);
     lu->row = kd_cut_int(&lu->arena, nonzeros);
     cut_half(lu, &lu->real, 1, nonzeros);
+    lu->real.together = kd_cut_int(&lu->arena, 2 * n);
     if (lu->arena.failed) goto done;
     // the first pair; then whether the pattern makes sense
     if (n > 0) memcpy(lu->column, column, (size_t)(n + 1) * sizeof *column);
@@ -164,12 +167,21 @@ static bool refactor(kd_sparse_lu *lu, const half *h, double *values, const arit
            c->rcond >= RCOND_DROP * h->rcond;
 }
 
+// Factors with new pivots, ready for solutions. NULL: singular or out of memory, common tells
+static klu_numeric *new_factors(kd_sparse_lu *lu, const half *h, double *values, const arithmetic *use)
+{
+    klu_numeric *made = use->factor(lu->column, lu->row, values, lu->symbolic, &lu->common);
+    if (made && h->together && !kd_klu_prepare(lu->symbolic, made, &lu->common, h->together))
+        use->free_numeric(&made, &lu->common);
+    return made;
+}
+
 static kd_status choose_pivots(kd_sparse_lu *lu, half *h, double *values, const arithmetic *use)
 {
     klu_common *c = &lu->common;
     if (h->numeric) use->free_numeric(&h->numeric, c);
     lu->full++;
-    h->numeric = use->factor(lu->column, lu->row, values, lu->symbolic, c);
+    h->numeric = new_factors(lu, h, values, use);
     if (!h->numeric) return c->status == KLU_OUT_OF_MEMORY ? KD_ERR_MEMORY : KD_ERR_DECOMPOSITION;
     if (!measure_factors(lu, h, values, use)) {
         use->free_numeric(&h->numeric, c);
@@ -217,7 +229,8 @@ static bool has_factors(const kd_sparse_lu *lu, const half *h, double *b, int nr
 void kd_sparse_lu_solve(kd_sparse_lu *lu, double *b, int nrhs)
 {
     if (!has_factors(lu, &lu->real, b, nrhs)) return;
-    klu_solve(lu->symbolic, lu->real.numeric, lu->n, nrhs, b, &lu->common);
+    for (int r = 0; r < nrhs; r++)
+        kd_klu_solve(lu->symbolic, lu->real.numeric, &lu->common, lu->real.together, b + (ptrdiff_t)r * lu->n);
 }
 
 void kd_sparse_lu_solve_complex(kd_sparse_lu *lu, double complex *b, int nrhs)
@@ -245,7 +258,7 @@ static void make_again(kd_archive *a, kd_sparse_lu *lu, half *h, const arithmeti
     const bool   newer = memcmp(h->last, h->chosen, bytes) != 0;
     klu_common  *c = &lu->common;
     if (h->numeric) use->free_numeric(&h->numeric, c);
-    h->numeric = use->factor(lu->column, lu->row, h->chosen, lu->symbolic, c);
+    h->numeric = new_factors(lu, h, h->chosen, use);
     if (!h->numeric || (newer && !use->refactor(lu->column, lu->row, h->last, lu->symbolic, h->numeric, c)))
         kd_archive_fail(a, KD_ERR_SAVED, "a matrix that was saved cannot be factored");
 }

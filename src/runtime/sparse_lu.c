@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "math/klu_solve.h"
 
 enum { WORD = 64, LARGEST_ORDERED = 20000 };
 
@@ -260,3 +261,16 @@ static int reach(klu_numeric *f, int k, const int *row, int entries, int *count)
 #define NAME(x) kd_rt_z_##x
 #define COMPLEX true
 #include "runtime/sparse_lu_body.h"
+
+// Of klu_solve.h: factors of this LU are not grouped
+bool kd_klu_prepare(klu_symbolic *symbolic, klu_numeric *numeric, klu_common *common, int *together)
+{
+    (void)symbolic, (void)numeric, (void)common, (void)together;
+    return true;
+}
+
+void kd_klu_solve(klu_symbolic *symbolic, klu_numeric *numeric, klu_common *common, const int *together, double *b)
+{
+    (void)together;
+    (void)kd_rt_solve(symbolic, numeric, symbolic->n, 1, b, common);
+}

@@ -106,6 +106,8 @@ static void cut_arrays(kd_work *w)
     w->passing = kd_arena_cut(arena, 2 * (size_t)s->ntouches, sizeof *w->passing);
     w->t_passing = NAN;
     for (int i = 0; w->touch && w->rel && i < s->ntouches; i++) w->rel[s->touch[i].pair].touch = &w->touch[i];
+    w->rotation = kd_arena_cut(arena, (size_t)s->nrotations, sizeof *w->rotation);
+    for (int i = 0; w->rotation && w->rel && i < s->nrotations; i++) w->rel[s->rotation[i]].turn = &w->rotation[i];
     // sensors, discrete values
     w->sensor = kd_cut_double(arena, s->nsensors);
     w->z_start = kd_cut_double(arena, s->nz);
@@ -377,6 +379,14 @@ static void find_touches(kd_work *w, int first, int end)
             kd_touch_find(&s->touch[i], &w->rel[s->touch[i].pair], &w->touch[i]);
 }
 
+// Rotation vectors of pairs first to end - 1
+static void find_rotations(kd_work *w, int first, int end)
+{
+    const kd_system *s = w->system;
+    for (int i = 0; i < s->nrotations; i++)
+        if (s->rotation[i] >= first && s->rotation[i] < end) kd_rotation_find(&w->rel[s->rotation[i]], &w->rotation[i]);
+}
+
 // ---- stages ---------------------------------------------------------------------------------------------------------
 static const kd_counts nothing;
 
@@ -398,6 +408,7 @@ void kd_work_position(kd_work *w, const kd_point *x, kd_extent extent)
     if (!new &&from.slots >= upto.slots && from.pairs >= upto.pairs) return;
     for (int i = from.pairs; i < upto.pairs; i++) kd_pair_place(&s->pair[i], &w->motion, &w->rel[i]);
     find_touches(w, from.pairs, upto.pairs);
+    find_rotations(w, from.pairs, upto.pairs);
     kd_work_fill_values(w, x->p, from.measures, upto.measures);
     fill_slots(w, 0, from.slots, upto.slots);
     if (new) find_contacts(w, x->s);

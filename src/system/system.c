@@ -419,6 +419,19 @@ static void mark_pairs(kd_system *s)
         if (s->slot[i].kind == KD_SLOT_REACTION) s->pair[s->edge[s->slot[i].index].pair].shifts_only = false;
 }
 
+static kd_status list_rotations(kd_system *s)
+{
+    s->rotation = kd_cut_int(&s->arena, s->npairs);
+    if (s->arena.failed) return KD_ERR_MEMORY;
+    for (int i = 0; i < s->npairs; i++) s->rotation[i] = 0;
+    for (int i = 0; i < s->nmeasures; i++)
+        if (s->measure[i].kind == KD_MEASURE_ROTATION) s->rotation[s->measure[i].pair] = 1;
+    // flags become numbers of pairs: none is written before it was read
+    for (int i = 0; i < s->npairs; i++)
+        if (s->rotation[i] == 1) s->rotation[s->nrotations++] = i;
+    return KD_OK;
+}
+
 static kd_status list_time_slots(kd_system *s)
 {
     s->time_slot = kd_cut_int(&s->arena, s->nslots);
@@ -502,6 +515,7 @@ static kd_status build(kd_system *s, char *message, size_t size)
     // lists that evaluation goes through, now that nothing is added any more
     if (status == KD_OK) mark_pairs(s);
     if (status == KD_OK) kd_system_discrete_readings(s);
+    if (status == KD_OK) status = list_rotations(s);
     if (status == KD_OK) status = list_time_slots(s);
     if (status == KD_OK) status = list_filled(s);
     if (status == KD_OK) status = kd_system_list_measures(s);

@@ -8,7 +8,7 @@
 
 #include <kardan/system.h>
 
-#include "element/measure.h"
+#include "element/rotation.h"
 #include "element/touch.h"
 #include "element/wheel.h"
 #include "expr/expr.h"
@@ -290,10 +290,11 @@ struct kd_system {
 
     int       nwheels; // wheels on rails
     kd_wheel *wheel;
-    int       ntouches;       // pairs with surfaces in contact
-    kd_touch *touch;          // (at most nconstraints + nforces)
-    bool      holds;          // equations of algebraic variables read multipliers
-    bool      by_multipliers; // forces depend on multipliers
+    int       ntouches, nrotations; // pairs with surfaces in contact; pairs whose rotation vector is measured
+    kd_touch *touch;                // (at most nconstraints + nforces)
+    int      *rotation;             // (npairs) numbers of these pairs, rising
+    bool      holds;                // equations of algebraic variables read multipliers
+    bool      by_multipliers;       // forces depend on multipliers
 
     int        nalgebraic; // algebraic variables, the first of w; start values have none
     kd_load   *equation;   // (nalgebraic) their equations: laws without force; `state` is the place in w
@@ -498,12 +499,12 @@ typedef struct kd_work {
     double          *xi;         // (nwheels) coordinates of contacts
     kd_wheel_spread *spread;     // (nwheels) what carries, where contact is quasi-elastic
     kd_touch_at     *touch;      // (ntouches) where surfaces touch
+    kd_rotation_at  *rotation;   // (nrotations)
     kd_touch_places *touched;    // (2 ntouches) at the end of the step that was looked at last ..
-    double           t_touched;  // .. its time
     kd_touch_pass   *passing;    // (2 ntouches) how surfaces move at the ends of a step, unseen_touch.c
-    double           t_passing;  // end of the step that was looked at last
-    int              leapt;      // 1 + the one whose place leapt in this step; 0: none
-    double          *b;          // (nr)
+    double           t_touched, t_passing; // .. its time; end of the step that passing belongs to
+    int              leapt;                // 1 + the one whose place leapt in this step; 0: none
+    double          *b;                    // (nr)
     // derivative stage
     kd_change        *change;     // columns of all pairs
     int              *change_at;  // (npairs)

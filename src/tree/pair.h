@@ -48,18 +48,20 @@ typedef struct kd_pair {
 } kd_pair;
 
 struct kd_touch_at;
+struct kd_rotation_at;
 
 // Relative motion, axes of A.
 typedef struct kd_relative {
-    kd_mat3                   RA;     // axes of A in the world
-    kd_vec3                   rA, rB; // origins in the world
-    kd_mat3                   C;
-    kd_vec3                   d;
-    double                    length;     // |d|
-    kd_vec3                   n;          // d/|d|
-    kd_vec3                   omega, dd;  // velocity stage
-    kd_vec3                   alpha, ddd; // acceleration stage
-    const struct kd_touch_at *touch;      // surfaces on the frames, where they touch (element/touch.h); NULL: none
+    kd_mat3                      RA;     // axes of A in the world
+    kd_vec3                      rA, rB; // origins in the world
+    kd_mat3                      C;
+    kd_vec3                      d;
+    double                       length;     // |d|
+    kd_vec3                      n;          // d/|d|
+    kd_vec3                      omega, dd;  // velocity stage
+    kd_vec3                      alpha, ddd; // acceleration stage
+    const struct kd_touch_at    *touch;      // surfaces on the frames, where they touch (element/touch.h); NULL: none
+    const struct kd_rotation_at *turn;       // C as a vector, with its gradients (element/rotation.h); NULL: not kept
 } kd_relative;
 
 // What an increment of one dof of the path does, axes of A.

@@ -2,7 +2,7 @@
 // along dofs, gradients and curvatures against differences in position.
 #include "tree/random_pair.h"
 
-#include "element/measure.h"
+#include "element/rotation.h"
 
 static const kd_measure kinds[] = {
     {KD_MEASURE_SHIFT, .i = 0, .turns = -1},
@@ -175,6 +175,31 @@ static void test_places(void **state)
     assert_int_equal(plain, COUPLES * 11); // 5 values, 3 rates, 3 components
 }
 
+// A rotation vector that is kept for a position is the one that is found each time: value, rate, gradient.
+static void test_kept_rotation(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < COUPLES; i++) {
+        couple         c = {0};
+        kd_rotation_at at;
+        couple_create(&c, i);
+        couple_go(&c);
+        kd_relative kept = c.rel;
+        kd_rotation_find(&c.rel, &at);
+        kept.turn = &at;
+        for (int k = 0; k < KINDS; k++) {
+            kd_vec3 N, F, N_kept, F_kept;
+            if (kinds[k].kind != KD_MEASURE_ROTATION) continue;
+            kd_measure_gradient(&kinds[k], &c.rel, &N, &F);
+            kd_measure_gradient(&kinds[k], &kept, &N_kept, &F_kept);
+            assert_vec_close(N_kept, N, 1e-15);
+            assert_near(kd_measure_value(&kinds[k], &kept, NAN), jet_at(&kinds[k], &c.rel, NAN).x, 1e-15);
+            assert_near(kd_measure_rate(&kinds[k], &kept), kd_measure_rate(&kinds[k], &c.rel), 1e-14);
+        }
+        couple_destroy(&c);
+    }
+}
+
 // An angle is continued on the turn closest to the one that is given.
 static void test_turns(void **state)
 {
@@ -191,8 +216,8 @@ static void test_turns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_in_time), cmocka_unit_test(test_along_dofs), cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_places),  cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_in_time), cmocka_unit_test(test_along_dofs),    cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_places),  cmocka_unit_test(test_kept_rotation), cmocka_unit_test(test_turns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,9 @@
 // cmocka wants the four above first
 #include <cmocka.h>
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "core/failing_allocator.h"
 #include "math/linsolve.h"
 #include "math/matrices.h"
@@ -133,6 +136,49 @@ static void test_pattern_growth(void **state)
     kd_linsolve_destroy(solver);
 }
 
+// Bodies with as many columns of the same rows as they have coordinates (up to BODY), in a chain: what is solved in groups
+// of columns is right for all sizes of groups, several right-hand sides, and with values that change under the same pivots.
+enum { BODY = 7, CHAIN = 5 };
+
+static int bodies_pattern(int size, int *column, int *row)
+{
+    const int n = size * CHAIN;
+    int       count = 0;
+    for (int j = 0; j < n; j++) {
+        column[j] = count;
+        for (int i = 0; i < n; i++)
+            if (abs(i / size - j / size) <= 1 || i == j + 2 * size) row[count++] = i;
+    }
+    column[n] = count;
+    return n;
+}
+
+static void test_bodies(void **state)
+{
+    uint64_t seed = 21;
+    (void)state;
+    for (int size = 1; size <= BODY; size++) {
+        int           column[BODY * CHAIN + 1], row[BODY * CHAIN * BODY * CHAIN];
+        const int     n = bodies_pattern(size, column, row);
+        kd_sparse_lu *lu = NULL;
+        assert_int_equal(kd_sparse_lu_create(n, column, row, &lu), KD_OK);
+        for (int again = 0; again < 3; again++) {
+            double value[BODY * CHAIN * BODY * CHAIN], b[2 * BODY * CHAIN], x[2 * BODY * CHAIN];
+            memset(A, 0, sizeof A);
+            for (int j = 0; j < n; j++)
+                for (int e = column[j]; e < column[j + 1]; e++)
+                    A[row[e] + n * j] = value[e] = random_number(&seed) + (row[e] == j ? 8 : 0);
+            random_fill(2 * n, b, &seed);
+            memcpy(x, b, sizeof b);
+            assert_int_equal(kd_sparse_lu_factor(lu, value), KD_OK);
+            kd_sparse_lu_solve(lu, x, 2);
+            assert_true(norm_error(n, A, x, b) < 10);
+            assert_true(norm_error(n, A, x + n, b + n) < 10);
+        }
+        kd_sparse_lu_destroy(lu);
+    }
+}
+
 // With the pattern given, factor calls only choose pivots; later ones do not allocate at all. Dense kinds never do.
 static void test_no_allocation(void **state)
 {
@@ -257,13 +303,10 @@ static void test_allocation_failure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_orders),
-        cmocka_unit_test(test_pattern_growth),
-        cmocka_unit_test(test_no_allocation),
-        cmocka_unit_test(test_singular),
-        cmocka_unit_test(test_qr_rank),
-        cmocka_unit_test(test_allocation_failure),
+        cmocka_unit_test(test_kinds),          cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_pattern_growth), cmocka_unit_test(test_bodies),
+        cmocka_unit_test(test_no_allocation),  cmocka_unit_test(test_singular),
+        cmocka_unit_test(test_qr_rank),        cmocka_unit_test(test_allocation_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -123,6 +123,23 @@ static void tippe_top(void **state)
     }
 }
 
+// Upright it stays below a critical spin n, which energy at constant Jellett's integral gives: n^2 = m g a (1 - e)^2/(I1 - I3 (1 - e)),
+// e = a/R; here 46.1 rad/s. Slower, its axis goes back; faster, it leaves.
+static void tippe_top_critical_spin(void **state)
+{
+    static const double spin[] = {0.65, 1.75};
+    const double e = 0.15, critical = sqrt(0.006 * 9.81 * 0.003 * (1 - e) * (1 - e) / (0.91e-6 - 1e-6 * (1 - e)));
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        char   settings[100];
+        double most = 0;
+        snprintf(settings, sizeof settings, "tilt=0.02 spin=%.6g", spin[k] * critical);
+        run_model("tippe-top", settings, KD_JOINT, 4, 40, &result);
+        for (int row = 31; row <= 40; row++) most = fmax(most, acos(fmin(1, at(&result, row, "axis"))));
+        assert_true(k == 0 ? most < 0.018 : most > 0.03);
+    }
+}
+
 // ---- Hertz ----------------------------------------------------------------------------------------------------------
 // Static approach of an ellipsoid of half axes a, b, c lying on c: curvatures c/a^2, c/b^2
 static double approach(double a, double b, double c, double load, double modulus)
@@ -320,9 +337,11 @@ static void leaping_contact(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rolling_ellipsoid), cmocka_unit_test(marbles),       cmocka_unit_test(sliding_ball),
-        cmocka_unit_test(ramp_block),        cmocka_unit_test(tippe_top),     cmocka_unit_test(hertz_ellipsoid),
-        cmocka_unit_test(disc_cam),          cmocka_unit_test(rocking_block), cmocka_unit_test(line_contact),
+        cmocka_unit_test(rolling_ellipsoid), cmocka_unit_test(marbles),
+        cmocka_unit_test(sliding_ball),      cmocka_unit_test(ramp_block),
+        cmocka_unit_test(tippe_top),         cmocka_unit_test(tippe_top_critical_spin),
+        cmocka_unit_test(hertz_ellipsoid),   cmocka_unit_test(disc_cam),
+        cmocka_unit_test(rocking_block),     cmocka_unit_test(line_contact),
         cmocka_unit_test(leaping_contact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
