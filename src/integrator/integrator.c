@@ -154,11 +154,7 @@ static kd_status check_tolerances(const kd_integrator_class *how, const kd_dae *
     // i = -1: the general pair, also where every component has its own
     for (int i = -1; i < dae->n; i++) {
         const double r = rtol_of(dae, o, i), a = atol_of(dae, o, i);
-        if (r >= least && r < 1 && a > 0 && isfinite(a)) continue;
-        if (r >= 1) {
-            kd_text(message, size, "rtol = %g: a relative tolerance of 1 and more controls nothing", r);
-            return KD_ERR_TOLERANCE;
-        }
+        if (r >= least && a > 0 && isfinite(r) && isfinite(a)) continue;
         if (i >= 0)
             kd_text(message, size, "tolerances of component %d are rtol = %g, atol = %g; they must be positive", i, r,
                     a);

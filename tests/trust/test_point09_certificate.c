@@ -342,8 +342,7 @@ static void many_jumps_are_told(void **state)
     assert_true(seen[0] && seen[1]);
 }
 
-// A verdict counts in tolerances: one of some percent and more explains everything, so that nothing is clean then; 1 and more
-// control nothing and are refused.
+// A verdict counts in tolerances: one of some percent and more explains everything, so that nothing is clean then.
 static void loose_tolerances_are_no_verdict(void **state)
 {
     static const char TEXT[] =
@@ -353,27 +352,9 @@ static void loose_tolerances_are_no_verdict(void **state)
     (void)state;
     srand(test_seed(92));
     for (int k = 0; k < 15; k++) {
-        const bool   loose = k % 3 == 1;
-        const double rtol = k % 3 == 0 ? of_order(1e-8, 9e-3) : loose ? of_order(0.011, 0.99) : of_order(1, 1e6);
-        if (k % 3 == 2) { // refused, with the number
-            char                  message[400] = "", number[40];
-            kd_model             *model = model_of(TEXT);
-            kd_system            *system;
-            kd_state             *x;
-            kd_simulation_options opt = with_method(METHOD[k / 3], rtol);
-            assert_true(kd_system_create(model, NULL, &system, message, sizeof message) >= 0);
-            assert_int_equal(kd_state_create(kd_system_eom(system), &x), KD_OK);
-            assert_true(kd_system_start(system, x, message, sizeof message) >= 0);
-            assert_int_equal(kd_simulate(kd_system_eom(system), NULL, &opt, x, 1, NULL, message, sizeof message),
-                             KD_ERR_TOLERANCE);
-            snprintf(number, sizeof number, "rtol = %g", rtol);
-            assert_non_null(strstr(message, number));
-            kd_state_destroy(x);
-            kd_system_destroy(system);
-            kd_model_destroy(model);
-            continue;
-        }
-        certified r;
+        const bool   loose = k % 3 != 0;
+        const double rtol = loose ? of_order(0.011, 3) : of_order(1e-8, 9e-3);
+        certified    r;
         certify_text(TEXT, KD_JOINT, 5, with_method(METHOD[k / 3], rtol), &r);
         if (loose != !r.verdict.clean) fail_msg("rtol %g: %s", rtol, r.verdict.sentence);
         if (loose) assert_int_equal(check_of(&r.verdict, "tolerance")->verdict, KD_CHECK_BAD);
