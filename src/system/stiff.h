@@ -23,7 +23,8 @@ typedef struct kd_stiff_load {
     bool flat;              // and all variables are shifts, turns or cosines:
     int *component;         // (nvariables) of the pose or its rate; a cosine: minus its axis less 1
     int  pair;              // of all channels and variables; -1: there are several
-    int *outer_p, *outer_v; // otherwise: places of the products of rows
+    int *outer_p, *outer_v; // otherwise: places of the products of rows, ..
+    int *outer_mass;        // .. and in M; -1: prescribed
 } kd_stiff_load;
 
 typedef struct kd_stiff_part {
@@ -38,6 +39,7 @@ typedef struct kd_stiff_part {
     double           by_p, by_v, *together; // while by_p p + by_v v is summed up: there; NULL
     bool             blocks_known;
     bool             fits_mass; // all entries are places of M, too
+    bool             with_mass; // while they are added there
     unsigned long    stamp;
 } kd_stiff_part;
 

@@ -98,14 +98,6 @@ static bool find_runs(const kd_system *s, kd_stiff_path *path, kd_arena *arena)
     return path->run != NULL;
 }
 
-// Does the sum of all blocks fit into the pattern of M? Products of rows are added at places of residual_p
-static void find_mass_runs(const kd_system *s, kd_arena *arena, kd_stiff_part *part)
-{
-    part->fits_mass = true;
-    for (int i = 0; i < part->nloads; i++) part->fits_mass = part->fits_mass && part->load[i].pair >= 0;
-    for (int i = 0; i < part->npaths && part->fits_mass; i++) part->fits_mass = find_runs(s, &part->path[i], arena);
-}
-
 // The pair that all channels and measured variables of a load belong to; -1: there are several, or none
 static int single_pair(const kd_system *s, const kd_load *load)
 {
@@ -140,6 +132,32 @@ static void fill_outer(const kd_system *s, const kd_load *load, const kd_matrix_
                 for (int i = 0; i < steps_of(s, load->channel[k]); i++)
                     *place++ = place_of(plan, step_v(s, load->channel[k], i), step_v(s, x, l));
         }
+}
+
+// Products of rows of a load of several pairs in the pattern of M; false: one is not there, or no memory (arena->failed)
+static bool find_outer_of_mass(const kd_system *s, kd_stiff_load *load, kd_arena *arena)
+{
+    const kd_matrix_plan M = {.rows = s->nv, .columns = s->nv, .column = s->tree.column, .row = s->tree.row};
+    const int            n = count_outer(s, &s->load[load->number]), none = M.column[M.columns];
+    load->outer_mass = kd_cut_int(arena, n);
+    if (!load->outer_mass) return false;
+    fill_outer(s, &s->load[load->number], &M, load->outer_mass);
+    // along prescribed dofs nothing is solved for
+    for (int i = 0; i < n; i++) {
+        if (load->outer_mass[i] < none) continue;
+        if (load->outer_p[i] < s->residual_p.column[s->residual_p.columns]) return false;
+        load->outer_mass[i] = -1;
+    }
+    return true;
+}
+
+// Does the sum of all blocks and products fit into the pattern of M?
+static void find_mass_places(const kd_system *s, kd_arena *arena, kd_stiff_part *part)
+{
+    part->fits_mass = true;
+    for (int i = 0; i < part->nloads && part->fits_mass; i++)
+        if (part->load[i].pair < 0) part->fits_mass = find_outer_of_mass(s, &part->load[i], arena);
+    for (int i = 0; i < part->npaths && part->fits_mass; i++) part->fits_mass = find_runs(s, &part->path[i], arena);
 }
 
 // Is it a force that depends on shifts only?
@@ -263,7 +281,7 @@ bool kd_stiff_part_create(const kd_system *s, kd_arena *arena, kd_stiff_part *pa
     for (int i = 0; i < s->nloads; i++)
         if (acts(&s->load[i]) && !add_stiff_load(part, s, i, arena)) return false;
     part->scratch = kd_arena_cut(arena, kd_path_scratch(part->longest), sizeof *part->scratch);
-    find_mass_runs(s, arena, part);
+    find_mass_places(s, arena, part);
     return !arena->failed;
 }
 
@@ -467,7 +485,8 @@ static void add_products(kd_work *w, const kd_stiff_load *load, const double *J)
     const kd_system *s = w->system;
     const kd_load   *l = &s->load[load->number];
     kd_stiff_part   *part = &w->stiff;
-    const int        rows = l->nchannels + l->nstates, *p = load->outer_p, *v = load->outer_v;
+    const int        rows = l->nchannels + l->nstates, *v = load->outer_v;
+    const int       *p = part->with_mass ? load->outer_mass : load->outer_p;
     // -s_k f_kj x_j, channel by channel, along the steps of both
     for (int k = 0; k < l->nchannels; k++) {
         const double *along = w->slope + w->slope_at[l->channel[k]];
@@ -481,7 +500,8 @@ static void add_products(kd_work *w, const kd_stiff_load *load, const double *J)
                 // the weighted sum alone, or both matrices
                 if (part->together) {
                     const double sum = part->by_p * by_p + part->by_v * by_v;
-                    for (int i = 0; i < n; i++) part->together[p[i]] -= along[i] * sum;
+                    for (int i = 0; i < n; i++)
+                        if (p[i] >= 0) part->together[p[i]] -= along[i] * sum;
                     continue;
                 }
                 for (int i = 0; i < n; i++) {
@@ -623,14 +643,16 @@ static void subtract_block(const kd_stiff_path *path, int n, double *values)
     for (; k < n * n; k++) values[place[k]] -= block[k];
 }
 
-// Blocks of one part in turn, all of them until they are known; old ones stay as they were
-static kd_eval renew_blocks(kd_work *w, const kd_point *x, double by_p, double by_v, int number, int parts)
+// Blocks of one part in turn, all of them until they are known; old ones stay as they were. Products of rows are added to
+// values.
+static kd_eval renew_blocks(kd_work *w, const kd_point *x, double by_p, double by_v, int number, int parts,
+                            double *values)
 {
     kd_stiff_part *part = &w->stiff;
     part->stamp = 0;
     part->by_p = by_p;
     part->by_v = by_v;
-    part->together = part->p.value;
+    part->together = values;
     for (int i = 0; i < part->npaths; i++) part->path[i].renew = !part->blocks_known || i % parts == number;
     kd_eval answer = add_loads(w, x);
     part->together = NULL;
@@ -649,7 +671,7 @@ kd_eval kd_work_stiff_sum(kd_work *w, const kd_point *x, double by_p, double by_
     kd_eval          answer = kd_work_loads(w, x);
     if (answer != KD_EVAL_OK) return answer;
     kd_matrix_start(&part->p);
-    answer = renew_blocks(w, x, by_p, by_v, number, parts);
+    answer = renew_blocks(w, x, by_p, by_v, number, parts, part->p.value);
     if (answer != KD_EVAL_OK) return answer;
     for (int i = 0; i < part->npaths; i++)
         subtract_block(&part->path[i], s->pair[part->path[i].pair].nsteps, part->p.value);
@@ -660,13 +682,15 @@ kd_eval kd_work_stiff_sum(kd_work *w, const kd_point *x, double by_p, double by_
 kd_eval kd_work_mass_and_stiff(kd_work *w, const kd_point *x, double by_p, double by_v, int number, int parts,
                                double *values)
 {
-    const kd_stiff_part *part = &w->stiff;
-    kd_eval              answer = kd_work_loads(w, x);
-    if (answer == KD_EVAL_OK) answer = renew_blocks(w, x, by_p, by_v, number, parts);
+    kd_stiff_part *part = &w->stiff;
+    kd_eval        answer = kd_work_loads(w, x);
     if (answer != KD_EVAL_OK) return answer;
-    // M, then the blocks
+    // M, then products of rows, then the blocks
     kd_tree_mass(&w->system->tree, &w->motion, values);
-    for (int i = 0; i < part->npaths; i++)
+    part->with_mass = true;
+    answer = renew_blocks(w, x, by_p, by_v, number, parts, values);
+    part->with_mass = false;
+    for (int i = 0; i < part->npaths && answer == KD_EVAL_OK; i++)
         kd_path_subtract(&w->motion, part->path[i].nruns, part->path[i].run, part->path[i].block, values);
-    return KD_EVAL_OK;
+    return answer;
 }
