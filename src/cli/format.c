@@ -30,7 +30,7 @@ typedef struct text {
     bool   failed;
 } text;
 
-static void put(text *t, const char *at, size_t n)
+static void put_text(text *t, const char *at, size_t n)
 {
     if (t->length + n + 1 > t->room) {
         const size_t room = 2 * (t->length + n + 1);
@@ -47,7 +47,7 @@ static void put(text *t, const char *at, size_t n)
 
 static void put_span(text *t, span s)
 {
-    put(t, s.at, (size_t)(s.end - s.at));
+    put_text(t, s.at, (size_t)(s.end - s.at));
 }
 
 // ---- lines ----------------------------------------------------------------------------------------------------------
@@ -368,8 +368,8 @@ static void put_item(text *out, span it, bool in_map, role r)
 
 static void put_newline(text *out, int indent)
 {
-    put(out, "\n", 1);
-    for (int i = 0; i < indent; i++) put(out, " ", 1);
+    put_text(out, "\n", 1);
+    for (int i = 0; i < indent; i++) put_text(out, " ", 1);
 }
 
 // Comments, each on a line of its own
@@ -408,7 +408,7 @@ static void put_flow(text *out, span value, role r)
     if (indent < 0) indent = 2;
     // in their order; lines stay where they broke
     qsort(items, (size_t)n, sizeof *items, by_rank_of_item);
-    put(out, value.at, 1);
+    put_text(out, value.at, 1);
     // comments above, the item, comments behind
     for (int i = 0; i < n; i++) {
         if (comments && (i > 0 || items[i].above.at < items[i].above.end)) {
@@ -417,19 +417,19 @@ static void put_flow(text *out, span value, role r)
         } else if (newline && newline[i] >= 0) {
             put_newline(out, newline[i]);
         } else if (i > 0) {
-            put(out, " ", 1);
+            put_text(out, " ", 1);
         }
         put_item(out, items[i].text, value.at[0] == '{', r);
-        if (i + 1 < n) put(out, ",", 1);
+        if (i + 1 < n) put_text(out, ",", 1);
         if (items[i].behind.at < items[i].behind.end) {
-            put(out, "  ", 2);
+            put_text(out, "  ", 2);
             put_span(out, items[i].behind);
         }
     }
     // what stands behind the last item
     put_comments(out, tail, indent);
     if (tail.at < tail.end || (n > 0 && items[n - 1].behind.at < items[n - 1].behind.end)) put_newline(out, indent);
-    put(out, value.end - 1, 1);
+    put_text(out, value.end - 1, 1);
     free(newline);
     free(items);
 }
@@ -441,7 +441,7 @@ static void put_lines(text *out, span lines)
     span line;
     while (next_line(&lines, &line)) {
         put_span(out, line);
-        put(out, "\n", 1);
+        put_text(out, "\n", 1);
     }
 }
 
@@ -514,7 +514,7 @@ static void put_values(text *out, span lines, role r)
             }
         }
         put_span(out, line);
-        put(out, "\n", 1);
+        put_text(out, "\n", 1);
     }
 }
 
@@ -598,7 +598,7 @@ static bool put_file(text *out, span lines)
         for (int i = 0; i < n; i++) {
             // what is short stands together at the top
             const bool apart = i > 0 && (parts[i].rank > LAST_SHORT || parts[i - 1].rank > LAST_SHORT);
-            if (apart) put(out, "\n", 1);
+            if (apart) put_text(out, "\n", 1);
             put_part(out, without_empty_ends(parts[i].lines), SECTIONS);
         }
     }

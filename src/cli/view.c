@@ -120,7 +120,7 @@ static kd_status make_page(task *t)
 }
 
 // A text that was made for the pages
-static void tell(task *t, int kind, char *text, size_t length)
+static void tell_page(task *t, int kind, char *text, size_t length)
 {
     if (!text || kd_server_say(t->server, kind, text, length, false) < 0) t->failed = true;
     free(text);
@@ -130,7 +130,7 @@ static void tell_words(task *t, int kind, const char *word, const char *words)
 {
     size_t length = 0;
     char  *text = kd_live_words(word, words, &length);
-    tell(t, kind, text, length);
+    tell_page(t, kind, text, length);
 }
 
 // numbers of the present state; nothing while it stands still for good
@@ -148,7 +148,7 @@ static void tell_scene(task *t)
     char  *text = kd_live_scene(t->live, t->generation + 1, &length);
     if (!text) return; // it stands still, and has said why
     t->generation++;
-    tell(t, SCENE, text, length);
+    tell_page(t, SCENE, text, length);
     tell_frame(t);
 }
 
@@ -156,7 +156,7 @@ static void tell_certificate(task *t)
 {
     size_t length = 0;
     char  *text = kd_live_certificate(t->live, &length);
-    if (text) tell(t, CERTIFICATE, text, length);
+    if (text) tell_page(t, CERTIFICATE, text, length);
 }
 
 static void tell_note(task *t)

@@ -10,7 +10,7 @@
 
 // ---- where it goes --------------------------------------------------------------------------------------------------
 
-static void put(kd_json *json, const char *text, size_t length)
+static void put_raw(kd_json *json, const char *text, size_t length)
 {
     if (json->file)
         (void)fwrite(text, 1, length, json->file);
@@ -20,7 +20,7 @@ static void put(kd_json *json, const char *text, size_t length)
 
 static void put_word(kd_json *json, const char *text)
 {
-    put(json, text, strlen(text));
+    put_raw(json, text, strlen(text));
 }
 
 // ---- values ---------------------------------------------------------------------------------------------------------
@@ -48,7 +48,7 @@ static void put_text(kd_json *json, const char *text)
     for (const char *c = text; *c;) {
         const char *start = c;
         while (*c && !is_escaped(json, (unsigned char)*c)) c++;
-        put(json, start, (size_t)(c - start));
+        put_raw(json, start, (size_t)(c - start));
         if (*c) put_escape(json, (unsigned char)*c++);
     }
     put_word(json, "\"");
@@ -210,6 +210,6 @@ void kd_json_bytes(kd_json *json, const char *key, const unsigned char *bytes, s
     char digit[4 * (PART / 3)];
     put_key(json, key);
     put_word(json, "\"");
-    for (size_t i = 0; i < n; i += PART) put(json, digit, kd_base64(bytes + i, n - i < PART ? n - i : PART, digit));
+    for (size_t i = 0; i < n; i += PART) put_raw(json, digit, kd_base64(bytes + i, n - i < PART ? n - i : PART, digit));
     put_word(json, "\"");
 }

@@ -16,7 +16,7 @@ typedef struct line {
     size_t left; // characters that still fit, without the end
 } line;
 
-static void put(line *l, const char *text, size_t n)
+static void put_bytes(line *l, const char *text, size_t n)
 {
     if (n > l->left) n = l->left;
     memcpy(l->at, text, n);
@@ -31,7 +31,7 @@ static void put_whole_number(line *l, int value)
     do *--first = (char)('0' + left % 10);
     while ((left /= 10) > 0);
     if (value < 0) *--first = '-';
-    put(l, first, (size_t)(digits + sizeof digits - first));
+    put_bytes(l, first, (size_t)(digits + sizeof digits - first));
 }
 
 // The digits behind "%."; -1: there are none
@@ -48,7 +48,7 @@ static bool format_plainly(char *buffer, size_t size, const char *format, va_lis
     line l = {buffer, size - 1};
     while (*format) {
         const size_t n = strcspn(format, "%");
-        put(&l, format, n);
+        put_bytes(&l, format, n);
         format += n;
         if (*format == '\0') break;
         // a number of characters at most
@@ -64,10 +64,10 @@ static bool format_plainly(char *buffer, size_t size, const char *format, va_lis
             const char *text = va_arg(arguments, const char *);
             if (!text) return false;
             const char *end = most >= 0 ? memchr(text, '\0', (size_t)most) : NULL;
-            put(&l, text, most < 0 ? strlen(text) : end ? (size_t)(end - text) : (size_t)most);
+            put_bytes(&l, text, most < 0 ? strlen(text) : end ? (size_t)(end - text) : (size_t)most);
         } else if (*format == 'c') {
             const char c = (char)va_arg(arguments, int);
-            put(&l, &c, 1);
+            put_bytes(&l, &c, 1);
         } else if (*format == 'd') {
             put_whole_number(&l, va_arg(arguments, int));
         } else {

@@ -359,7 +359,7 @@ static void begin_past(kd_cosim *c)
         for (int j = 0; j < c->system[s]->ninputs; j++) c->signal[s][j] = (kd_signal){0, {c->u[s][j], 0, 0}};
 }
 
-static kd_status tell(kd_cosim *c, kd_status status, char *message, size_t size)
+static kd_status tell_failure(kd_cosim *c, kd_status status, char *message, size_t size)
 {
     if (status != KD_OK && !c->why[0])
         kd_text(c->why, sizeof c->why, "%s", status == KD_ERR_MEMORY ? "out of memory" : kd_status_sentence(status));
@@ -390,7 +390,7 @@ kd_status kd_cosim_start(kd_cosim *c, char *message, size_t size)
     if (status >= 0) status = find_noise(c);
     if (status >= 0) status = kd_cosim_record(c, false);
     c->ended = status < 0;
-    return tell(c, status, message, size);
+    return tell_failure(c, status, message, size);
 }
 
 // ---- the loop -------------------------------------------------------------------------------------------------------
@@ -417,7 +417,7 @@ kd_status kd_cosim_advance(kd_cosim *c, double t, char *message, size_t size)
     }
     if (status >= 0 && kd_cosim_read_rest(c) < 0) status = KD_ERR_NOT_FINITE;
     c->ended = status != KD_OK;
-    return tell(c, status, message, size);
+    return tell_failure(c, status, message, size);
 }
 
 kd_status kd_cosim_run(kd_cosim *c, char *message, size_t size)

@@ -154,7 +154,7 @@ static const char HEAD[] =
     "margin:2em auto;padding:0 1em}td{padding:.2em .8em;border-bottom:1px solid #8886}table{border-collapse:collapse}"
     "svg{max-width:100%;height:auto;background:#fff}.bad{color:#c00}</style>\n";
 
-static void put(FILE *f, const char *text)
+static void put_escaped(FILE *f, const char *text)
 {
     kd_file_escaped(f, text, 400);
 }
@@ -171,10 +171,10 @@ static void put_certificate(FILE *f, kd_cosim *c)
         kd_cosim_master_word(c->opt.master), c->opt.degree, kd_cosim_control_word(c->opt.control), z.rejected,
         z.iterations, z.events);
     for (int i = 0; i < z.nchecks; i++) {
-        (void)fputs("<tr><td>", f), put(f, z.check[i].name);
+        (void)fputs("<tr><td>", f), put_escaped(f, z.check[i].name);
         (void)fprintf(f, "</td><td%s>%s</td><td>", z.check[i].verdict == KD_CHECK_BAD ? " class=\"bad\"" : "",
                       kd_check_word(z.check[i].verdict));
-        put(f, z.check[i].sentence), (void)fputs("</td></tr>\n", f);
+        put_escaped(f, z.check[i].sentence), (void)fputs("</td></tr>\n", f);
     }
     (void)fputs("</table>\n", f);
 }
@@ -202,7 +202,8 @@ kd_status kd_cosim_save_page(kd_cosim *c, const char *path, char *message, size_
     kd_status status = c && path ? kd_file_open(path, &f, message, size) : KD_ERR_ARGUMENT;
     if (status < 0) return status;
     (void)fputs(HEAD, f);
-    (void)fputs("<title>", f), put(f, c->title), (void)fputs("</title></head><body><h1>", f), put(f, c->title);
+    (void)fputs("<title>", f), put_escaped(f, c->title), (void)fputs("</title></head><body><h1>", f),
+        put_escaped(f, c->title);
     (void)fputs("</h1>\n", f);
     put_certificate(f, c);
     (void)fputs("<h2>Connections</h2><table>\n", f);
@@ -211,9 +212,9 @@ kd_status kd_cosim_save_page(kd_cosim *c, const char *path, char *message, size_
         char                 text[600];
         kd_text(text, sizeof text, "%.100s.%.100s", c->system[l->from]->name,
                 c->system[l->from]->output[l->output].name);
-        (void)fputs("<tr><td>", f), put(f, text), (void)fputs("</td><td>to</td><td>", f);
+        (void)fputs("<tr><td>", f), put_escaped(f, text), (void)fputs("</td><td>to</td><td>", f);
         kd_text(text, sizeof text, "%.100s.%.100s", c->system[l->to]->name, c->system[l->to]->input[l->input].name);
-        put(f, text);
+        put_escaped(f, text);
         (void)fprintf(f, "</td><td>%s%.9g</td></tr>\n", l->factor == 1 ? "" : "times ", l->factor);
     }
     (void)fputs("</table><h2>Channels</h2>\n", f);

@@ -67,7 +67,7 @@ static dual force_per_slip(const branch *b, dual s)
     return d_div(d_sub(b->FM, d_mul(d_sub(b->FM, b->FS), fall)), s);
 }
 
-static void put(kd_magic_force *out, int i, dual a)
+static void put_force(kd_magic_force *out, int i, dual a)
 {
     out->value[i] = a.x;
     KD_DUAL_EACH(k) out->by[i][k] = a.d[k];
@@ -96,11 +96,11 @@ static void force_of(const void *data, const double in[KD_MAGIC_INPUTS], kd_magi
                           .sS = blend(d_div(x.sS, nx), d_div(y.sS, ny), c2, d2)};
     const dual   f = force_per_slip(&along, s), Fy = d_mul(f, b);
     const dual   zero = d_const(0.0);
-    put(out, KD_MAGIC_FX, d_mul(f, a));
-    put(out, KD_MAGIC_FY, Fy);
-    put(out, KD_MAGIC_MX, zero);
-    put(out, KD_MAGIC_MZ_TRAIL, zero);
-    put(out, KD_MAGIC_MZ_ARM, zero);
+    put_force(out, KD_MAGIC_FX, d_mul(f, a));
+    put_force(out, KD_MAGIC_FY, Fy);
+    put_force(out, KD_MAGIC_MX, zero);
+    put_force(out, KD_MAGIC_MZ_TRAIL, zero);
+    put_force(out, KD_MAGIC_MZ_ARM, zero);
 }
 
 static void load_of(const void *data, double depth, double out[2])

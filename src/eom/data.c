@@ -441,7 +441,7 @@ kd_eval kd_eom_energies(kd_eom_data *d, kd_energies *out)
 }
 
 // Words of a function of the definition at the velocity stage
-static bool tell(kd_eom_data *d, void (*words)(const kd_point *, void *, char *, size_t), char *text, size_t size)
+static bool tell_words(kd_eom_data *d, void (*words)(const kd_point *, void *, char *, size_t), char *text, size_t size)
 {
     if (!text || size == 0) return false;
     text[0] = '\0';
@@ -451,12 +451,12 @@ static bool tell(kd_eom_data *d, void (*words)(const kd_point *, void *, char *,
 
 bool kd_eom_caution(kd_eom_data *d, char *text, size_t size)
 {
-    return d && tell(d, d->eom->def.caution, text, size);
+    return d && tell_words(d, d->eom->def.caution, text, size);
 }
 
 bool kd_eom_notice(kd_eom_data *d, char *text, size_t size)
 {
-    return d && tell(d, d->eom->def.notice, text, size);
+    return d && tell_words(d, d->eom->def.notice, text, size);
 }
 
 kd_eval kd_eom_content(kd_eom_data *d, double *amount, double *slope)

@@ -227,7 +227,7 @@ static void orthonormalise(int n, double *R)
 }
 
 // Columns of norm 1 without rigid motions, and the eigenvalues of their products
-static kd_status prepare(const kd_fe_structure *s, fit *f)
+static kd_status prepare_fit(const kd_fe_structure *s, fit *f)
 {
     const kd_stress_cases *cases = s->cases;
     kd_fe_structure_rigid_motions(s, kd_vec(0, 0, 0), f->R);
@@ -270,7 +270,7 @@ static kd_status stress_by_cases(const kd_fe_structure *s, const double *U, kd_f
     double                 worst = 0;
     int                    which = 0;
     kd_status              status = KD_ERR_MEMORY;
-    if (cut_fit(&f, s->n, cases->n, &scratch) && kd_stress_cut(b, cases->nplaces)) status = prepare(s, &f);
+    if (cut_fit(&f, s->n, cases->n, &scratch) && kd_stress_cut(b, cases->nplaces)) status = prepare_fit(s, &f);
     for (int i = 0; status == KD_OK && i < b->nplaces; i++) kd_vec_to(s->at[cases->node[i]], b->place + 3 * (size_t)i);
     for (int k = 0; status == KD_OK && k < b->nq; k++) {
         const double left = combine(U + (size_t)k * (size_t)s->n, &f);

@@ -49,8 +49,8 @@ static void write_bytes(text *t, const char *bytes, size_t n)
     t->bytes[t->size] = '\0';
 }
 
-static void put(page *p, const char *format, ...) KD_PRINTF(2, 3);
-static void put(page *p, const char *format, ...)
+static void put_xml(page *p, const char *format, ...) KD_PRINTF(2, 3);
+static void put_xml(page *p, const char *format, ...)
 {
     char    line[2000];
     va_list arguments;
@@ -63,23 +63,23 @@ static void put(page *p, const char *format, ...)
 // name="value", with what XML reads otherwise
 static void attribute(page *p, const char *name, const char *value)
 {
-    put(p, " %s=\"", name);
+    put_xml(p, " %s=\"", name);
     for (; *value; value++) {
         const unsigned char c = (unsigned char)*value;
         if (c == '&')
-            put(p, "&amp;");
+            put_xml(p, "&amp;");
         else if (c == '<')
-            put(p, "&lt;");
+            put_xml(p, "&lt;");
         else if (c == '>')
-            put(p, "&gt;");
+            put_xml(p, "&gt;");
         else if (c == '"')
-            put(p, "&quot;");
+            put_xml(p, "&quot;");
         else if (c < 32)
-            put(p, " ");
+            put_xml(p, " ");
         else
             write_bytes(&p->out, value, 1);
     }
-    put(p, "\"");
+    put_xml(p, "\"");
 }
 
 static void number(page *p, const char *name, double value)
@@ -110,18 +110,18 @@ static void write_unit(page *p, const char *name)
     kd_unit                  unit;
     char                     why[200];
     int                      column;
-    put(p, "    <Unit");
+    put_xml(p, "    <Unit");
     attribute(p, "name", name);
     if (!kd_unit_parse(name, NULL, &unit, &column, why, sizeof why)) { // a unit of the user's own
-        put(p, "/>\n");
+        put_xml(p, "/>\n");
         return;
     }
-    put(p, "><BaseUnit");
+    put_xml(p, "><BaseUnit");
     for (int k = 0; k < 4; k++)
-        if (unit.dimension[k] != 0) put(p, " %s=\"%d\"", BASE[k], unit.dimension[k]);
+        if (unit.dimension[k] != 0) put_xml(p, " %s=\"%d\"", BASE[k], unit.dimension[k]);
     const double factor = unit.factor * pow(10, unit.decimal);
     if (factor != 1) number(p, "factor", factor);
-    put(p, "/></Unit>\n");
+    put_xml(p, "/></Unit>\n");
 }
 
 static void write_units(page *p)
@@ -129,11 +129,11 @@ static void write_units(page *p)
     bool any = false;
     for (int i = 0; i < p->count; i++) {
         if (!is_first_of_unit(p, i)) continue;
-        if (!any) put(p, "  <UnitDefinitions>\n");
+        if (!any) put_xml(p, "  <UnitDefinitions>\n");
         any = true;
         write_unit(p, p->variable[i].unit);
     }
-    if (any) put(p, "  </UnitDefinitions>\n");
+    if (any) put_xml(p, "  </UnitDefinitions>\n");
 }
 
 // ---- head -----------------------------------------------------------------------------------------------------------
@@ -142,9 +142,10 @@ static void write_abilities(page *p)
 {
     const bool two = is_version_2(p);
     if (p->def->kind & KD_FMU_EXCHANGE) {
-        put(p, "  <ModelExchange");
+        put_xml(p, "  <ModelExchange");
         attribute(p, "modelIdentifier", p->def->identifier);
-        put(p,
+        put_xml(
+            p,
             two ? " completedIntegratorStepNotNeeded=\"false\" canNotUseMemoryManagementFunctions=\"true\""
                   " canGetAndSetFMUstate=\"true\" canSerializeFMUstate=\"true\" "
                   "providesDirectionalDerivative=\"true\"/>\n"
@@ -152,16 +153,17 @@ static void write_abilities(page *p)
                   " providesDirectionalDerivatives=\"true\" providesAdjointDerivatives=\"true\"/>\n");
     }
     if (p->def->kind & KD_FMU_COSIMULATION) {
-        put(p, "  <CoSimulation");
+        put_xml(p, "  <CoSimulation");
         attribute(p, "modelIdentifier", p->def->identifier);
-        put(p, two ? " canHandleVariableCommunicationStepSize=\"true\" canInterpolateInputs=\"true\""
-                     " maxOutputDerivativeOrder=\"0\" canNotUseMemoryManagementFunctions=\"true\""
-                     " canGetAndSetFMUstate=\"true\" canSerializeFMUstate=\"true\" "
-                     "providesDirectionalDerivative=\"true\"/>\n"
-                   : " canHandleVariableCommunicationStepSize=\"true\" hasEventMode=\"true\""
-                     " mightReturnEarlyFromDoStep=\"true\" canReturnEarlyAfterIntermediateUpdate=\"true\""
-                     " providesIntermediateUpdate=\"true\" canGetAndSetFMUState=\"true\" canSerializeFMUState=\"true\""
-                     " providesDirectionalDerivatives=\"true\" providesAdjointDerivatives=\"true\"/>\n");
+        put_xml(p,
+                two ? " canHandleVariableCommunicationStepSize=\"true\" canInterpolateInputs=\"true\""
+                      " maxOutputDerivativeOrder=\"0\" canNotUseMemoryManagementFunctions=\"true\""
+                      " canGetAndSetFMUstate=\"true\" canSerializeFMUstate=\"true\" "
+                      "providesDirectionalDerivative=\"true\"/>\n"
+                    : " canHandleVariableCommunicationStepSize=\"true\" hasEventMode=\"true\""
+                      " mightReturnEarlyFromDoStep=\"true\" canReturnEarlyAfterIntermediateUpdate=\"true\""
+                      " providesIntermediateUpdate=\"true\" canGetAndSetFMUState=\"true\" canSerializeFMUState=\"true\""
+                      " providesDirectionalDerivatives=\"true\" providesAdjointDerivatives=\"true\"/>\n");
     }
 }
 
@@ -169,26 +171,26 @@ static void write_head(page *p)
 {
     int indicators;
     (void)kd_plant_first(p->plant, KD_PLANT_INDICATOR, &indicators);
-    put(p, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<fmiModelDescription");
+    put_xml(p, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<fmiModelDescription");
     attribute(p, "fmiVersion", is_version_2(p) ? "2.0" : "3.0");
     attribute(p, "modelName", p->def->identifier);
     attribute(p, is_version_2(p) ? "guid" : "instantiationToken", p->def->token);
     if (p->def->title && *p->def->title) attribute(p, "description", p->def->title);
-    put(p, " generationTool=\"kardan %s\" variableNamingConvention=\"structured\"", kd_version());
-    if (is_version_2(p)) put(p, " numberOfEventIndicators=\"%d\"", indicators);
-    put(p, ">\n");
+    put_xml(p, " generationTool=\"kardan %s\" variableNamingConvention=\"structured\"", kd_version());
+    if (is_version_2(p)) put_xml(p, " numberOfEventIndicators=\"%d\"", indicators);
+    put_xml(p, ">\n");
     write_abilities(p);
     write_units(p);
-    put(p, "  <LogCategories>\n");
-    put(p, "    <Category name=\"logStatusError\" description=\"what went wrong\"/>\n");
-    put(p, "    <Category name=\"logStatusDiscard\" description=\"the model asks for the end\"/>\n");
-    put(p, "    <Category name=\"logEvents\" description=\"what happens in the model\"/>\n");
-    put(p, "  </LogCategories>\n");
-    put(p, "  <DefaultExperiment startTime=\"0\"");
+    put_xml(p, "  <LogCategories>\n");
+    put_xml(p, "    <Category name=\"logStatusError\" description=\"what went wrong\"/>\n");
+    put_xml(p, "    <Category name=\"logStatusDiscard\" description=\"the model asks for the end\"/>\n");
+    put_xml(p, "    <Category name=\"logEvents\" description=\"what happens in the model\"/>\n");
+    put_xml(p, "  </LogCategories>\n");
+    put_xml(p, "  <DefaultExperiment startTime=\"0\"");
     number(p, "stopTime", p->def->t_end);
     number(p, "tolerance", p->def->tolerance);
     number(p, "stepSize", p->def->step);
-    put(p, "/>\n");
+    put_xml(p, "/>\n");
 }
 
 // ---- variables ------------------------------------------------------------------------------------------------------
@@ -234,33 +236,33 @@ static void write_numbers(page *p, const kd_plant_variable *v, const double *nom
         number(p, "nominal", nominal[v->index]);
     if (has_start(v)) number(p, "start", v->start);
     // FMI 2.0 counts variables from 1, FMI 3.0 names references
-    if (v->kind == KD_PLANT_DERIVATIVE) put(p, " derivative=\"%d\"", state_of(p, v) + (is_version_2(p) ? 1 : 0));
+    if (v->kind == KD_PLANT_DERIVATIVE) put_xml(p, " derivative=\"%d\"", state_of(p, v) + (is_version_2(p) ? 1 : 0));
 }
 
 static void write_variable(page *p, int i, const double *nominal)
 {
     const kd_plant_variable *v = p->variable + i;
-    put(p, is_version_2(p) ? "    <ScalarVariable" : "    <Float64");
+    put_xml(p, is_version_2(p) ? "    <ScalarVariable" : "    <Float64");
     attribute(p, "name", v->name);
-    put(p, " valueReference=\"%d\"", i);
+    put_xml(p, " valueReference=\"%d\"", i);
     if (strcmp(v->own, v->name) != 0 && v->kind != KD_PLANT_DERIVATIVE) attribute(p, "description", v->own);
     attribute(p, "causality", causality(v->kind));
     attribute(p, "variability", variability(p, i));
-    if (v->kind == KD_PLANT_PARAMETER) put(p, " initial=\"exact\"");
-    if (v->kind >= KD_PLANT_OUTPUT) put(p, " initial=\"calculated\"");
-    if (is_version_2(p)) put(p, "><Real");
+    if (v->kind == KD_PLANT_PARAMETER) put_xml(p, " initial=\"exact\"");
+    if (v->kind >= KD_PLANT_OUTPUT) put_xml(p, " initial=\"calculated\"");
+    if (is_version_2(p)) put_xml(p, "><Real");
     write_numbers(p, v, nominal);
-    put(p, is_version_2(p) ? "/></ScalarVariable>\n" : "/>\n");
+    put_xml(p, is_version_2(p) ? "/></ScalarVariable>\n" : "/>\n");
 }
 
 static void write_variables(page *p)
 {
     double *nominal = kd_alloc(((size_t)kd_plant_states(p->plant) + 1) * sizeof *nominal);
     p->out.failed = p->out.failed || !nominal;
-    put(p, "  <ModelVariables>\n");
+    put_xml(p, "  <ModelVariables>\n");
     if (nominal) kd_plant_nominals(p->plant, nominal);
     for (int i = 0; i < p->count && nominal; i++) write_variable(p, i, nominal);
-    put(p, "  </ModelVariables>\n");
+    put_xml(p, "  </ModelVariables>\n");
     kd_free(nominal);
 }
 
@@ -272,9 +274,9 @@ static void write_unknowns(page *p, kd_plant_kind kind, const char *word)
     const int first = kd_plant_first(p->plant, kind, &count);
     for (int i = first; i < first + count; i++) {
         if (is_version_2(p))
-            put(p, "      <Unknown index=\"%d\"/>\n", i + 1);
+            put_xml(p, "      <Unknown index=\"%d\"/>\n", i + 1);
         else
-            put(p, "    <%s valueReference=\"%d\"/>\n", word, i);
+            put_xml(p, "    <%s valueReference=\"%d\"/>\n", word, i);
     }
 }
 
@@ -291,21 +293,21 @@ static void write_list(page *p, const char *name, const kd_plant_kind *kind, int
     int total = 0;
     for (int k = 0; k < nkinds; k++) total += count_of(p, kind[k]);
     if (total == 0) return;
-    if (is_version_2(p)) put(p, "    <%s>\n", name);
+    if (is_version_2(p)) put_xml(p, "    <%s>\n", name);
     for (int k = 0; k < nkinds; k++) write_unknowns(p, kind[k], word);
-    if (is_version_2(p)) put(p, "    </%s>\n", name);
+    if (is_version_2(p)) put_xml(p, "    </%s>\n", name);
 }
 
 static void write_structure(page *p)
 {
     static const kd_plant_kind OUTPUTS[] = {KD_PLANT_OUTPUT}, RATES[] = {KD_PLANT_DERIVATIVE};
     static const kd_plant_kind INITIAL[] = {KD_PLANT_OUTPUT, KD_PLANT_STATE, KD_PLANT_DERIVATIVE};
-    put(p, "  <ModelStructure>\n");
+    put_xml(p, "  <ModelStructure>\n");
     write_list(p, "Outputs", OUTPUTS, 1, "Output");
     write_list(p, "Derivatives", RATES, 1, "ContinuousStateDerivative");
     write_list(p, "InitialUnknowns", INITIAL, 3, "InitialUnknown");
     if (!is_version_2(p)) write_unknowns(p, KD_PLANT_INDICATOR, "EventIndicator");
-    put(p, "  </ModelStructure>\n</fmiModelDescription>\n");
+    put_xml(p, "  </ModelStructure>\n</fmiModelDescription>\n");
 }
 
 char *kd_description_write(const kd_plant *plant, const kd_description_def *def)
@@ -350,17 +352,17 @@ static void write_terminal(page *p, int first)
     const size_t n = stem(name);
     char         own[400];
     snprintf(own, sizeof own, "%.*s", (int)n, name);
-    put(p, "    <Terminal");
+    put_xml(p, "    <Terminal");
     attribute(p, "name", own);
-    put(p, " matchingRule=\"bus\">\n");
+    put_xml(p, " matchingRule=\"bus\">\n");
     for (int i = first; i < p->count; i++) {
         if (!has_stem(&p->variable[i], name, n)) continue;
-        put(p, "      <TerminalMemberVariable variableKind=\"signal\"");
+        put_xml(p, "      <TerminalMemberVariable variableKind=\"signal\"");
         attribute(p, "variableName", p->variable[i].name);
         attribute(p, "memberName", p->variable[i].name + n + 1);
-        put(p, "/>\n");
+        put_xml(p, "/>\n");
     }
-    put(p, "    </Terminal>\n");
+    put_xml(p, "    </Terminal>\n");
 }
 
 kd_status kd_terminals_write(const kd_plant *plant, char **out)
@@ -369,7 +371,8 @@ kd_status kd_terminals_write(const kd_plant *plant, char **out)
     int  terminals = 0;
     *out = NULL;
     p.variable = kd_plant_variables(plant, &p.count);
-    put(&p, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<fmiTerminalsAndIcons fmiVersion=\"3.0\">\n  <Terminals>\n");
+    put_xml(&p,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<fmiTerminalsAndIcons fmiVersion=\"3.0\">\n  <Terminals>\n");
     for (int i = 0; i < p.count; i++) {
         const kd_plant_variable *v = &p.variable[i];
         const size_t             n = is_port(v) ? stem(v->name) : 0;
@@ -378,7 +381,7 @@ kd_status kd_terminals_write(const kd_plant *plant, char **out)
         if (is_first) write_terminal(&p, i);
         terminals += is_first;
     }
-    put(&p, "  </Terminals>\n</fmiTerminalsAndIcons>\n");
+    put_xml(&p, "  </Terminals>\n</fmiTerminalsAndIcons>\n");
     if (p.out.failed || terminals == 0) {
         kd_free(p.out.bytes);
         return p.out.failed ? KD_ERR_MEMORY : KD_OK;

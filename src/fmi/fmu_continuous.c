@@ -359,7 +359,7 @@ static kd_status cut(exchange *c)
 }
 
 // References, and whether directional derivatives exist of all that is read
-static kd_status prepare(exchange *c, const kd_foreign_setup *setup, char *message, size_t size)
+static kd_status prepare_exchange(exchange *c, const kd_foreign_setup *setup, char *message, size_t size)
 {
     kd_status status = check_states(c, message, size);
     if (status >= 0) status = cut(c);
@@ -410,7 +410,7 @@ kd_status kd_continuous_open(const kd_foreign_setup *setup, kd_continuous **unit
         c->nparameters = setup->nparameters;
         c->next = HUGE_VAL;
         c->base.nstates = c->nx, c->base.nindicators = c->nz, c->base.ninputs = c->nu, c->base.noutputs = c->ny;
-        status = prepare(c, setup, message, size);
+        status = prepare_exchange(c, setup, message, size);
     }
     if (status < 0)
         destroy(&c->base);

@@ -377,7 +377,7 @@ static kd_status cut_arrays(kd_fmu_unit *f, const kd_foreign_setup *setup)
     return a->failed ? KD_ERR_MEMORY : KD_OK;
 }
 
-static kd_status prepare(kd_fmu_unit *f, kd_foreign_setup setup, char *message, size_t size)
+static kd_status prepare_unit(kd_fmu_unit *f, kd_foreign_setup setup, char *message, size_t size)
 {
     const kd_fmi_description *d = &f->fmu.about;
     const bool                all = setup.ninputs < 0;
@@ -407,7 +407,7 @@ kd_status kd_fmu_unit_open(const kd_foreign_setup *setup, kd_fmu_unit **unit, ch
     kd_fmu_unit *f = kd_alloc(sizeof *f);
     if (!f) return KD_ERR_MEMORY;
     f->unit.class = &CLASS;
-    const kd_status status = prepare(f, *setup, message, size);
+    const kd_status status = prepare_unit(f, *setup, message, size);
     if (status < 0)
         kd_foreign_close(&f->unit);
     else

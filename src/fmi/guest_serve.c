@@ -572,7 +572,7 @@ static kd_status read_point(kd_served *s, kd_guest_bytes *in, point *p)
 }
 
 // Inputs, then time and states, then what follows from them
-static int evaluate(kd_served *s, const point *p, double *dx, double *z, double *y)
+static int evaluate_point(kd_served *s, const point *p, double *dx, double *z, double *y)
 {
     const bool three = s->version == 3;
     int        answer = 0;
@@ -590,7 +590,7 @@ static kd_status serve_evaluate(kd_served *s, kd_guest_bytes *in, kd_guest_bytes
 {
     point     p;
     kd_status status = read_point(s, in, &p);
-    if (status >= 0) status = judged(s, evaluate(s, &p, p.dx, p.z, p.y), "its evaluation", text);
+    if (status >= 0) status = judged(s, evaluate_point(s, &p, p.dx, p.z, p.y), "its evaluation", text);
     if (status < 0) return status;
     kd_bytes_put(out, p.dx, p.nx * sizeof *p.dx);
     kd_bytes_put(out, p.z, p.nz * sizeof *p.z);
@@ -604,9 +604,9 @@ static int difference(kd_served *s, point *p, uint32_t j)
     double      *of = j < p->nx ? &p->x[j] : &p->u[j - p->nx];
     const double kept = *of, h = 6e-6 * fmax(1.0, fabs(kept));
     *of = kept + h;
-    int answer = evaluate(s, p, p->dx, NULL, p->y);
+    int answer = evaluate_point(s, p, p->dx, NULL, p->y);
     *of = kept - h;
-    if (answer < 2) answer = evaluate(s, p, p->other, NULL, p->other + p->nx);
+    if (answer < 2) answer = evaluate_point(s, p, p->other, NULL, p->other + p->nx);
     *of = kept;
     for (uint32_t i = 0; i < p->nx; i++) p->dx[i] = (p->dx[i] - p->other[i]) / (2 * h);
     for (uint32_t i = 0; i < p->ny; i++) p->y[i] = (p->y[i] - p->other[p->nx + i]) / (2 * h);
@@ -651,7 +651,7 @@ static kd_status serve_slopes(kd_served *s, kd_guest_bytes *in, kd_guest_bytes *
         return KD_ERR_UNSUPPORTED;
     }
     // where the derivatives are taken
-    if (!differences) status = judged(s, evaluate(s, &p, p.dx, NULL, p.y), "its evaluation", text);
+    if (!differences) status = judged(s, evaluate_point(s, &p, p.dx, NULL, p.y), "its evaluation", text);
     for (uint32_t j = 0; j < p.nx + p.nu && status >= 0; j++) {
         status = judged(s, differences ? difference(s, &p, j) : directional(s, &p, j),
                         differences ? "its evaluation" : "GetDirectionalDerivative", text);

@@ -74,7 +74,7 @@ static bool append(buffer *b, const void *data, size_t size)
     return true;
 }
 
-static bool put(buffer *b, int width, uint32_t value)
+static bool put_number(buffer *b, int width, uint32_t value)
 {
     const unsigned char digit[4] = {(unsigned char)value, (unsigned char)(value >> 8), (unsigned char)(value >> 16),
                                     (unsigned char)(value >> 24)};
@@ -121,9 +121,10 @@ static unsigned char *pack(const void *data, size_t size, size_t *packed)
 // The fields that a local head and the list have in common
 static bool put_common(buffer *b, int method, uint32_t crc, size_t packed, size_t size, size_t length)
 {
-    return put(b, 2, 20) && put(b, 2, UTF8_NAMES) && put(b, 2, (uint32_t)method) && put(b, 2, 0) && put(b, 2, DATE) &&
-           put(b, 4, crc) && put(b, 4, (uint32_t)packed) && put(b, 4, (uint32_t)size) && put(b, 2, (uint32_t)length) &&
-           put(b, 2, 0);
+    return put_number(b, 2, 20) && put_number(b, 2, UTF8_NAMES) && put_number(b, 2, (uint32_t)method) &&
+           put_number(b, 2, 0) && put_number(b, 2, DATE) && put_number(b, 4, crc) &&
+           put_number(b, 4, (uint32_t)packed) && put_number(b, 4, (uint32_t)size) &&
+           put_number(b, 2, (uint32_t)length) && put_number(b, 2, 0);
 }
 
 kd_status kd_zip_add(kd_zip_writer *w, const char *name, const void *data, size_t size, bool executable)
@@ -136,12 +137,13 @@ kd_status kd_zip_add(kd_zip_writer *w, const char *name, const void *data, size_
     const uint32_t crc = (uint32_t)crc32(crc32(0, NULL, 0), size > 0 ? data : (const void *)"", (uInt)size);
     const uint32_t place = (uint32_t)w->body.size;
     if (!packed_data) packed = size;
-    bool good = put(&w->body, 4, LOCAL) && put_common(&w->body, method, crc, packed, size, length) &&
+    bool good = put_number(&w->body, 4, LOCAL) && put_common(&w->body, method, crc, packed, size, length) &&
                 append(&w->body, name, length) && append(&w->body, packed_data ? packed_data : data, packed);
-    good = good && put(&w->list, 4, CENTRAL) && put(&w->list, 2, MADE_BY_UNIX) &&
-           put_common(&w->list, method, crc, packed, size, length) && put(&w->list, 2, 0) && put(&w->list, 2, 0) &&
-           put(&w->list, 2, 0) && put(&w->list, 4, (uint32_t)(executable ? 0100755u : 0100644u) << 16) &&
-           put(&w->list, 4, place) && append(&w->list, name, length);
+    good = good && put_number(&w->list, 4, CENTRAL) && put_number(&w->list, 2, MADE_BY_UNIX) &&
+           put_common(&w->list, method, crc, packed, size, length) && put_number(&w->list, 2, 0) &&
+           put_number(&w->list, 2, 0) && put_number(&w->list, 2, 0) &&
+           put_number(&w->list, 4, (uint32_t)(executable ? 0100755u : 0100644u) << 16) &&
+           put_number(&w->list, 4, place) && append(&w->list, name, length);
     w->count++;
     kd_free(packed_data);
     return good ? KD_OK : KD_ERR_MEMORY;
@@ -151,9 +153,10 @@ kd_status kd_zip_write(kd_zip_writer *w, const char *path, char *message, size_t
 {
     char   temporary[4200];
     buffer end = {0};
-    bool   good = put(&end, 4, END) && put(&end, 2, 0) && put(&end, 2, 0) && put(&end, 2, (uint32_t)w->count) &&
-                put(&end, 2, (uint32_t)w->count) && put(&end, 4, (uint32_t)w->list.size) &&
-                put(&end, 4, (uint32_t)w->body.size) && put(&end, 2, 0);
+    bool   good = put_number(&end, 4, END) && put_number(&end, 2, 0) && put_number(&end, 2, 0) &&
+                put_number(&end, 2, (uint32_t)w->count) && put_number(&end, 2, (uint32_t)w->count) &&
+                put_number(&end, 4, (uint32_t)w->list.size) && put_number(&end, 4, (uint32_t)w->body.size) &&
+                put_number(&end, 2, 0);
     if (!good) {
         kd_free(end.data);
         return KD_ERR_MEMORY;

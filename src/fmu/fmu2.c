@@ -12,7 +12,7 @@ KD_FMI2_LIST(X)
 
 // The message is a format of printf. Clients in languages without variable arguments show it as it is: it needs none, and what could
 // be taken for a conversion is doubled
-static void tell(kd_fmu *fmu, int level, const char *category, const char *message)
+static void log_message(kd_fmu *fmu, int level, const char *category, const char *message)
 {
     char   text[2600];
     size_t n = 0;
@@ -51,7 +51,7 @@ fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, f
                               : type == fmi2CoSimulation ? KD_PLANT_COSIMULATION
                                                          : (kd_plant_mode)-1,
                       .logging = logging != fmi2False,
-                      .log = tells ? tell : NULL,
+                      .log = tells ? log_message : NULL,
                       .environment = tells ? functions->componentEnvironment : NULL};
     if (tells) memcpy(&def.logger, &functions->logger, sizeof def.logger);
     return kd_fmu_instantiate(&def);

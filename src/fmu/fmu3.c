@@ -12,7 +12,7 @@
 KD_FMI3_LIST(X)
 #undef X
 
-static void tell(kd_fmu *fmu, int level, const char *category, const char *message)
+static void log_message(kd_fmu *fmu, int level, const char *category, const char *message)
 {
     fmi3LogMessageCallback log = NULL;
     memcpy(&log, &fmu->logger, sizeof log);
@@ -30,7 +30,7 @@ const char *fmi3GetVersion(void)
 static kd_fmu *instantiate(kd_fmu_def *def, fmi3LogMessageCallback log)
 {
     memcpy(&def->logger, &log, sizeof def->logger);
-    def->log = log ? tell : NULL;
+    def->log = log ? log_message : NULL;
     return kd_fmu_instantiate(def);
 }
 

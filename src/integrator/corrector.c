@@ -113,7 +113,7 @@ static kd_status renew(kd_corrector *c, kd_matrix_action action, double t, doubl
 
 // ---- the iteration --------------------------------------------------------------------------------------------------
 
-static kd_eval evaluate(kd_corrector *c, double t, const double *x, const double *xdot, double scale)
+static kd_eval evaluate_residual(kd_corrector *c, double t, const double *x, const double *xdot, double scale)
 {
     kd_dae             *dae = c->dae;
     const kd_dae_class *f = dae->methods;
@@ -153,7 +153,7 @@ static kd_status newton_step(kd_corrector *c, int m, double t, double cj, double
     const kd_dae_class *f = c->dae->methods;
     double             *swap = c->z_old;
     c->iterations++;
-    kd_eval answer = evaluate(c, t, x, xdot, 2 / (1 + cj / c->cj_factored));
+    kd_eval answer = evaluate_residual(c, t, x, xdot, 2 / (1 + cj / c->cj_factored));
     if (answer != KD_EVAL_OK) return answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED;
     // z = -J \ C F, full size again
     c->z_old = c->z;

@@ -56,7 +56,7 @@ static void put_bytes(void *to, const char *text, size_t n)
     t->text[t->used] = '\0';
 }
 
-static void put(teller *t, const char *text)
+static void put_words(teller *t, const char *text)
 {
     put_bytes(t, text, strlen(text));
 }
@@ -68,7 +68,7 @@ static void put_scalar(teller *t, const char *text)
 
 static void put_indent(teller *t, int indent)
 {
-    for (int i = 0; i < indent; i++) put(t, " ");
+    for (int i = 0; i < indent; i++) put_words(t, " ");
 }
 
 // The text so far, then what the writer knows
@@ -97,19 +97,19 @@ static void put_node(teller *t, const kd_node *node)
 {
     if (node->type == KD_NODE_SCALAR) {
         if (kd_node_is_null(node))
-            put(t, "null");
+            put_words(t, "null");
         else
             put_scalar(t, node->text);
         return;
     }
     const bool map = node->type == KD_NODE_MAP;
-    put(t, map ? "{" : "[");
+    put_words(t, map ? "{" : "[");
     for (int i = 0; i < node->n; i++) {
         const kd_node *value = map ? &node->item[2 * i + 1] : &node->item[i];
-        if (i > 0) put(t, ", ");
+        if (i > 0) put_words(t, ", ");
         if (map) {
             put_scalar(t, node->item[2 * i].text);
-            put(t, ": ");
+            put_words(t, ": ");
         }
         char path[KD_PATH_LENGTH];
         if (map && find_file(t, node->item[2 * i].text, value, path))
@@ -117,7 +117,7 @@ static void put_node(teller *t, const kd_node *node)
         else
             put_node(t, value);
     }
-    put(t, map ? "}" : "]");
+    put_words(t, map ? "}" : "]");
 }
 
 // name: value, one line
@@ -125,17 +125,17 @@ static void put_item(teller *t, int indent, const char *name, const kd_node *val
 {
     put_indent(t, indent);
     put_scalar(t, name);
-    put(t, ": ");
+    put_words(t, ": ");
     put_node(t, value);
-    put(t, "\n");
+    put_words(t, "\n");
 }
 
 static void put_heading(teller *t, int indent, const char *word)
 {
-    if (indent == 0) put(t, "\n");
+    if (indent == 0) put_words(t, "\n");
     put_indent(t, indent);
-    put(t, word);
-    put(t, ":\n");
+    put_words(t, word);
+    put_words(t, ":\n");
 }
 
 static void put_section(teller *t, int indent, const char *word, const kd_node *value)
@@ -204,15 +204,15 @@ static void put_given(teller *t, const kd_scope *scope, const kd_node *given)
         const kd_node           *value = given ? kd_node_find(given, word) : NULL;
         char                     number[40];
         if (!set && !value) continue;
-        put(t, count++ == 0 ? ", parameters: {" : ", ");
+        put_words(t, count++ == 0 ? ", parameters: {" : ", ");
         put_scalar(t, word);
-        put(t, ": ");
+        put_words(t, ": ");
         if (set)
-            put(t, kd_shortest_text(set->value, number));
+            put_words(t, kd_shortest_text(set->value, number));
         else
             put_node(t, value);
     }
-    if (count > 0) put(t, "}");
+    if (count > 0) put_words(t, "}");
 }
 
 // ---- curves and signals from files ----------------------------------------------------------------------------------
@@ -236,9 +236,9 @@ static int put_read_curves(teller *t, const kd_scope *scope, int indent, const k
             if (count++ == 0) put_heading(t, indent, "curves");
             put_indent(t, indent + 2);
             put_scalar(t, m->curve[k].name + (scope->number > 0 ? strlen(scope->name) + 1 : 0));
-            put(t, ": ");
+            put_words(t, ": ");
             put_part(t, k, NULL, NULL);
-            put(t, "\n");
+            put_words(t, "\n");
         }
     }
     return count;
@@ -270,9 +270,9 @@ static void put_inputs(teller *t, int indent, const kd_node *map)
         }
         put_indent(t, indent + 2);
         put_scalar(t, name);
-        put(t, ": {value: ");
-        put(t, name);
-        put(t, "(t)}\n");
+        put_words(t, ": {value: ");
+        put_words(t, name);
+        put_words(t, "(t)}\n");
     }
 }
 
@@ -289,26 +289,26 @@ static void put_instance(teller *t, int indent, const char *name, const kd_scope
 {
     put_indent(t, indent);
     put_scalar(t, name);
-    put(t, ": {of: ");
+    put_words(t, ": {of: ");
     put_scalar(t, t->definition[scope->definition].name);
     for (int i = 0; i < scope->nindices && alone; i++) {
         char text[200];
         kd_text(text, sizeof text, "%s%s = %.0f..%.0f", i == 0 ? ", for: [" : ", ", scope->index[i],
                 scope->index_value[i], scope->index_value[i]);
-        put(t, text);
-        if (i + 1 == scope->nindices) put(t, "]");
+        put_words(t, text);
+        if (i + 1 == scope->nindices) put_words(t, "]");
     }
     if (alone) put_given(t, scope, kd_node_find(map, "parameters"));
     for (int i = 0; i < map->n; i++) {
         const char *key = map->item[2 * i].text;
         const bool  made = strcmp(key, "file") == 0 || strcmp(key, "of") == 0 || strcmp(key, "replace") == 0;
         if (made || (alone && (strcmp(key, "parameters") == 0 || strcmp(key, "for") == 0))) continue;
-        put(t, ", ");
+        put_words(t, ", ");
         put_scalar(t, key);
-        put(t, ": ");
+        put_words(t, ": ");
         put_node(t, &map->item[2 * i + 1]);
     }
-    put(t, "}\n");
+    put_words(t, "}\n");
 }
 
 // One that another subsystem of the same definition has at this place; NULL: none has
@@ -440,13 +440,13 @@ static void put_definitions(teller *t)
     for (int i = 0; i < t->ndefinitions && t->r->status == KD_OK; i++) {
         put_indent(t, 2);
         put_scalar(t, t->definition[i].name);
-        put(t, ":\n");
+        put_words(t, ":\n");
         const size_t             before = t->used;
         const struct kd_written *last = t->r->m->private->last_written;
         put_sections(t, t->definition[i].first, 4);
         if (t->used != before || t->r->m->private->last_written != last || t->r->status != KD_OK) continue;
         t->used--; // without the end of the line
-        put(t, " {}\n");
+        put_words(t, " {}\n");
     }
 }
 
@@ -461,7 +461,7 @@ bool kd_reader_keep_hierarchy(kd_reader *r, const kd_setting *settings, int nset
 {
     teller t = {.r = r, .settings = settings, .nsettings = nsettings};
     if ((r->nscopes > 1 || has_materials(r->scope_list[0])) && share_definitions(&t)) {
-        put(&t, "kardan: 1\n");
+        put_words(&t, "kardan: 1\n");
         put_sections(&t, r->scope_list[0], 0);
         put_definitions(&t);
         put_part(&t, -1, NULL, NULL);

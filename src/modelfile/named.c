@@ -91,7 +91,7 @@ typedef struct expansion {
     const char *wrong; // why it cannot be put in; NULL
 } expansion;
 
-static void put(expansion *x, const char *text, size_t n)
+static void append_expansion(expansion *x, const char *text, size_t n)
 {
     if (x->out) memcpy(x->out + x->used, text, n);
     x->used += n;
@@ -114,12 +114,12 @@ static void expand(expansion *x, const char *text)
         if (found && x->depth == MOST_DEPTH) x->wrong = "expressions use each other more than 32 deep";
         if (found && !x->wrong) {
             x->busy[x->depth++] = found->name;
-            put(x, "(", 1);
+            append_expansion(x, "(", 1);
             expand(x, found->text);
-            put(x, ")", 1);
+            append_expansion(x, ")", 1);
             x->depth--;
         } else if (!found) {
-            put(x, c, n);
+            append_expansion(x, c, n);
         }
         if (*c != ' ') before = c[n - 1];
         c += n;

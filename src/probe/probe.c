@@ -273,7 +273,7 @@ static kd_status complain(kd_probe *p, kd_status status, const char *why)
     return status;
 }
 
-static kd_status evaluate(kd_probe *p, kd_fn fn, double *out)
+static kd_status evaluate_function(kd_probe *p, kd_fn fn, double *out)
 {
     p->counters.evaluations++;
     return kd_eom_eval(p->data, fn, out) == KD_EVAL_OK ? KD_OK : fail(p);
@@ -284,7 +284,7 @@ static kd_status evaluate_force(kd_probe *p)
 {
     const kd_state *x = p->x;
     kd_eom_at_acceleration(p->data, NULL, x->w, x->lambda, x->mu);
-    kd_status status = evaluate(p, KD_RESIDUAL, p->force);
+    kd_status status = evaluate_function(p, KD_RESIDUAL, p->force);
     for (int i = 0; status >= 0 && i < p->dims.nv; i++) p->force[i] = -p->force[i];
     return status;
 }
@@ -325,7 +325,7 @@ static kd_status choose_acceleration(kd_probe *p, double *a, bool *there)
     if (x->unsolved) return solve_acceleration(p, a);
     // residual of the dynamic equations with the a of the state
     kd_eom_at_acceleration(p->data, x->a, x->w, x->lambda, x->mu);
-    kd_status    status = evaluate(p, KD_RESIDUAL, p->rows);
+    kd_status    status = evaluate_function(p, KD_RESIDUAL, p->rows);
     const double residual = status < 0 ? 0 : kd_norm_max(nv, p->rows);
     bool         replaced = false;
     // The measure is the size of the forces, at a = 0. Rounding beside those of an earlier state needs no look, unless
@@ -403,7 +403,7 @@ static kd_status find_energies(kd_probe *p, kd_stage stage)
 static kd_status widen_violation(kd_probe *p, kd_fn fn, const unsigned char *active, double *largest)
 {
     const int rows = kd_eom_rows(p->eom, fn);
-    kd_status status = rows > 0 ? evaluate(p, fn, p->rows) : KD_OK;
+    kd_status status = rows > 0 ? evaluate_function(p, fn, p->rows) : KD_OK;
     // an inactive row is no condition at present: its value is no violation
     for (int i = 0; status >= 0 && i < rows; i++)
         if (!active || active[i]) *largest = fmax(*largest, fabs(p->rows[i]));
@@ -464,7 +464,7 @@ static kd_status find_group(kd_probe *p, kd_group group)
         break;
     case KD_GROUP_Y:
         status = kd_probe_reach(p, KD_STAGE_ACCELERATION);
-        if (status >= 0) status = evaluate(p, KD_Y, value);
+        if (status >= 0) status = evaluate_function(p, KD_Y, value);
         break;
     case KD_GROUP_ENERGY:
         return find_energies(p, KD_STAGE_VELOCITY);

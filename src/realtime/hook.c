@@ -258,7 +258,7 @@ static bool find_impulses(kd_hook *h)
     return true;
 }
 
-static kd_status tell(kd_hook *h, int module, kd_status status)
+static kd_status tell_module(kd_hook *h, int module, kd_status status)
 {
     kd_text(h->message, sizeof h->message, "module %d: %s", module + 1, kd_realtime_message(h->module[module]));
     return status;
@@ -279,7 +279,7 @@ static kd_status make_step(kd_hook *h, const double *const *inputs, double *cons
         status = kd_rt_begin_step(h->module[i], inputs ? inputs[i] : NULL);
         if (status == KD_OK) continue;
         retreat(h, 0, i, -1);
-        return tell(h, i, status);
+        return tell_module(h, i, status);
     }
     // the joints
     if (!find_impulses(h)) {
@@ -293,9 +293,9 @@ static kd_status make_step(kd_hook *h, const double *const *inputs, double *cons
         status = kd_rt_end_step(h->module[i], outputs ? outputs[i] : NULL);
         if (status < 0) {
             retreat(h, i, h->nmodules, i);
-            return tell(h, i, status);
+            return tell_module(h, i, status);
         }
-        if (status > 0) news = tell(h, i, status);
+        if (status > 0) news = tell_module(h, i, status);
     }
     return news;
 }
@@ -321,7 +321,7 @@ static kd_status add_level(kd_hook *h, kd_fn fn, double *sum)
     for (int i = 0; i < h->nmodules; i++) {
         kd_realtime    *rt = h->module[i];
         const kd_status status = kd_rt_rows_now(rt, fn, rt->rows);
-        if (status < 0) return tell(h, i, status);
+        if (status < 0) return tell_module(h, i, status);
         for (int k = 0; k < h->n; k++)
             for (int side = 0; side < 2; side++)
                 if (h->row[k].module[side] == i) sum[k] += (side == 0 ? 1.0 : -1.0) * rt->rows[h->row[k].row[side]];

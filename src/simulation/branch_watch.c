@@ -201,7 +201,7 @@ static double largest_difference(const kd_branch_watch *b)
 }
 
 // lost: the solution that was followed is not there any more; otherwise the step has another one
-static kd_status tell(const kd_branch_watch *b, double t, bool lost, char *message, size_t size)
+static kd_status tell_branch(const kd_branch_watch *b, double t, bool lost, char *message, size_t size)
 {
     const double largest = largest_difference(b);
     const char  *comma = "";
@@ -263,10 +263,10 @@ kd_status kd_branch_watch_look(kd_branch_watch *b, const kd_state *x, char *mess
     // on from what was followed to here, otherwise from what the step has
     b->exact = polished == FOUND || found == FOUND;
     take(b, x, found == FOUND ? b->w : b->end);
-    if (found == LOST) return tell(b, from + part * (x->t - from), true, message, size);
+    if (found == LOST) return tell_branch(b, from + part * (x->t - from), true, message, size);
     // functions may have no value on the straight way, and the w of the step may be too inexact to tell
     if (found == UNKNOWN || polished != FOUND) return KD_OK;
-    return largest_difference(b) <= SAME ? KD_OK : tell(b, x->t, false, message, size);
+    return largest_difference(b) <= SAME ? KD_OK : tell_branch(b, x->t, false, message, size);
 }
 
 void kd_branch_watch_archive(kd_branch_watch *b, kd_archive *a)

@@ -244,8 +244,8 @@ static kd_eval find_moving(kd_kick *self, const kd_state *x, unsigned char *movi
 
 // ---- words ----------------------------------------------------------------------------------------------------------
 
-static void tell(const kd_kick *self, kd_kind kind, int i, double from, double to, double impulse, double work,
-                 kd_teller *teller)
+static void tell_kick(const kd_kick *self, kd_kind kind, int i, double from, double to, double impulse, double work,
+                      kd_teller *teller)
 {
     char name[96], text[KD_TOLD_TEXT], words[40] = "";
     kd_eom_name(self->eom, kind, i, name, sizeof name);
@@ -272,16 +272,16 @@ static void tell_all(const kd_kick *self, const kd_state *x, double work, kd_tel
     for (int i = 0; i < self->ndrives; i++) {
         double noise = NOISE * (t * (fabs(l->ddq[i]) + fabs(r->ddq[i])) + (fabs(l->q[i]) + fabs(r->q[i])) / t);
         if (is_told(l->dq[i], r->dq[i], noise))
-            tell(self, KD_NAME_DRIVE, i, l->dq[i], r->dq[i], self->driven[i], work, teller);
+            tell_kick(self, KD_NAME_DRIVE, i, l->dq[i], r->dq[i], self->driven[i], work, teller);
     }
     for (int i = 0; i < self->dims.nlambda; i++)
         if (self->active[i] && always_holds(self, i) && (!def->timed || def->timed[i]) &&
             is_told(l->gI[i], r->gI[i], NOISE * kd_norm_max(self->dims.np, x->p) / t))
-            tell(self, KD_NAME_LAMBDA, i, -l->gI[i], -r->gI[i], -self->impulse[i], work, teller);
+            tell_kick(self, KD_NAME_LAMBDA, i, -l->gI[i], -r->gI[i], -self->impulse[i], work, teller);
     for (int i = 0; i < self->dims.nmu; i++)
         if (self->active[self->dims.nlambda + i] && always_holds(self, self->dims.nlambda + i) &&
             is_told(l->h[i], r->h[i], NOISE * kd_norm_max(self->dims.nv, x->v)))
-            tell(self, KD_NAME_MU, i, -l->h[i], -r->h[i], -self->impulse[self->dims.nlambda + i], work, teller);
+            tell_kick(self, KD_NAME_MU, i, -l->h[i], -r->h[i], -self->impulse[self->dims.nlambda + i], work, teller);
 }
 
 // Impulses of the drives, from the jumps of everything

@@ -214,7 +214,7 @@ static kd_status outcome(const kd_rank_watch *w, kd_status status, char *message
 }
 
 // C of the active rows, without their scales. false: not to be had
-static bool evaluate(kd_rank_watch *w, const kd_state *x)
+static bool evaluate_constraints(kd_rank_watch *w, const kd_state *x)
 {
     kd_dims d = w->dims;
     double *GZ = d.nlambda > 0 ? w->GZ : NULL, *HZ = d.nmu > 0 ? w->HZ : NULL;
@@ -508,7 +508,7 @@ static bool look_between(kd_rank_watch *w, const kd_state *x, double step)
 {
     const double h = x->t - w->t;
     memset(w->row_between, 0, (size_t)w->nactive * sizeof *w->row_between);
-    if (!evaluate(w, x)) return false;
+    if (!evaluate_constraints(w, x)) return false;
     scale_rows(w);
     if (!may_turn_at_first(w, step)) return false;
     measure_rows(w, x);
@@ -591,7 +591,7 @@ kd_status kd_rank_watch_start(kd_rank_watch *w, const kd_state *x, char *message
     for (int i = 0; i < m; i++)
         if (i < nlambda ? x->active_lambda[i] : x->active_mu[i - nlambda]) w->active[w->nactive++] = i;
     w->stopped = false;
-    w->known = evaluate(w, x);
+    w->known = evaluate_constraints(w, x);
     if (!w->known) return outcome(w, KD_OK, message, size);
     // scales at the start: from here on sigma is compared with what it was
     for (int k = 0; k < w->nactive; k++) {
@@ -661,7 +661,7 @@ static void name_rows(const kd_rank_watch *w, char *text, size_t size)
 }
 
 // reason: why it cannot be told what follows
-static kd_status tell(const kd_rank_watch *w, double t, const char *reason, char *message, size_t size)
+static kd_status tell_rank(const kd_rank_watch *w, double t, const char *reason, char *message, size_t size)
 {
     kd_text(message, size, "at t = %.9g the motion comes to a singular position of ", t);
     name_rows(w, message, size);
@@ -678,7 +678,7 @@ static kd_status tell_branch(const kd_rank_watch *w, double t, const char *with,
             "with %s it cannot be told on which branch it goes on; try a form that holds the positions (psf, "
             "statespace, or projection: always) or a smaller tolerance",
             with);
-    return tell(w, t, reason, message, size);
+    return tell_rank(w, t, reason, message, size);
 }
 
 // The same, where rounding hides the direction of the motion
@@ -690,7 +690,7 @@ static kd_status tell_noise(const kd_rank_watch *w, double t, char *message, siz
             "the equations within the tolerance; try the decomposition svd, psf or statespace with radau, or a larger "
             "tolerance",
             turned_by_rounding(w));
-    return tell(w, t, reason, message, size);
+    return tell_rank(w, t, reason, message, size);
 }
 
 void kd_rank_watch_go_on(kd_rank_watch *w, const kd_state *x)
@@ -746,7 +746,8 @@ kd_status kd_rank_watch_look(kd_rank_watch *w, const kd_state *x, char *message,
     if (looked && w->smooth < (judged && is_short(w) ? 1 : TURNED))
         status = tell_branch(w, x->t, "a step that turns there", message, size);
     w->path += step;
-    if (status == KD_OK && !far && evaluate(w, x)) // the integrator will find out where it cannot be evaluated
+    if (status == KD_OK && !far &&
+        evaluate_constraints(w, x)) // the integrator will find out where it cannot be evaluated
         status = look_here(w, x, doubtful, message, size);
     w->t_judged = NAN;
     remember(w, x);

@@ -48,7 +48,7 @@ static bool open(workspace *w, const kd_eom *eom)
 }
 
 // C at x, rows that are active there, whose largest lengths are kept. false: not to be had
-static bool evaluate(workspace *w, const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, double *C)
+static bool evaluate_constraints(workspace *w, const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, double *C)
 {
     kd_dims d = kd_eom_dims(eom);
     if (kd_eom_at_state(w->data, inputs, x, KD_STAGE_POSITION) != KD_EVAL_OK) return false;
@@ -114,7 +114,8 @@ bool kd_singularity_find(const kd_eom *eom, const kd_inputs *inputs, const kd_st
     // rows that are active now, at both states
     for (int i = 0; i < m && good; i++)
         if (i < nlambda ? now->active_lambda[i] : now->active_mu[i - nlambda]) w.rows[w.m++] = i;
-    good = good && w.m > 0 && evaluate(&w, eom, inputs, before, w.C[0]) && evaluate(&w, eom, inputs, now, w.C[1]);
+    good = good && w.m > 0 && evaluate_constraints(&w, eom, inputs, before, w.C[0]) &&
+           evaluate_constraints(&w, eom, inputs, now, w.C[1]);
     // how many were independent before, and what has become of the weakest of them
     if (good && decompose(&w, w.C[0])) rank = rank_of(&w);
     if (rank > 0) out->before = w.sigma[rank - 1] / w.sigma[0];

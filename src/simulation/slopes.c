@@ -21,8 +21,8 @@ static double sign(unsigned *seed)
 }
 
 // What changes at y; false: it cannot be evaluated there. placed: the point is at its position already
-static bool evaluate(kd_eom_data *data, const kd_eom *eom, const kd_state *y, bool placed, double *energy,
-                     double *power, double *invariant)
+static bool evaluate_energy(kd_eom_data *data, const kd_eom *eom, const kd_state *y, bool placed, double *energy,
+                            double *power, double *invariant)
 {
     kd_energies e = {0};
     // position, velocity, acceleration of y; z and inputs are those of x
@@ -73,7 +73,7 @@ bool kd_slopes_widen(kd_eom_data *data, const kd_eom *eom, const kd_state *x, co
         energy[0] = here->kinetic + here->potential;
         power[0] = here->supplied - here->dissipated;
         kd_eom_at_position(data, x->p, x->s);
-    } else if (!evaluate(data, eom, x, false, &energy[0], &power[0], invariant)) {
+    } else if (!evaluate_energy(data, eom, x, false, &energy[0], &power[0], invariant)) {
         return false;
     }
     double *by_invariant = kind.relative ? &slopes->invariant_by_rtol : &slopes->invariant_by_atol;
@@ -83,7 +83,7 @@ bool kd_slopes_widen(kd_eom_data *data, const kd_eom *eom, const kd_state *x, co
         double unit;
         draw_errors(&n, x, which, kind.relative, &kind.seed, e, &unit);
         if (!go(data, &n, x, which, e, y) ||
-            !evaluate(data, eom, y, which == KD_SLOPE_VELOCITY, &energy[1], &power[1], invariant + n.ne))
+            !evaluate_energy(data, eom, y, which == KD_SLOPE_VELOCITY, &energy[1], &power[1], invariant + n.ne))
             return false;
         // the largest along the run; work is the sum over the time that has passed
         *by_work += fabs(power[1] - power[0]) / unit * kind.passed;

@@ -104,7 +104,7 @@ const char *kd_load_kind(const kd_load *load)
                         : "state";
 }
 
-static bool prepare(search *f, const kd_system *s, const kd_state *x)
+static bool prepare_search(search *f, const kd_system *s, const kd_state *x)
 {
     const int nu = s->model->ninputs, entries = s->tree.column[s->nv];
     int       largest = 0;
@@ -134,7 +134,7 @@ int kd_system_influences(const kd_system *s, const kd_state *x, int velocity, kd
         return 0;
     search f = {.velocity = velocity};
     int    n = 0;
-    if (prepare(&f, s, x)) {
+    if (prepare_search(&f, s, x)) {
         // without signs: a force that drives away is as fast as one that brings back
         for (int i = 0; i < s->nloads; i++) {
             double stiffness, damping;

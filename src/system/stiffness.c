@@ -123,7 +123,7 @@ static kd_status load_speed(search *f, const kd_load *load, kd_influence *out)
 }
 
 // Slopes and laws at x, M factored
-static kd_status prepare(search *f, const kd_state *x)
+static kd_status prepare_search(search *f, const kd_state *x)
 {
     const kd_system *s = f->system;
     const int        nu = s->model->ninputs;
@@ -152,7 +152,7 @@ kd_status kd_system_speeds(const kd_system *s, const kd_state *x, kd_influence *
     if (!s || !kd_state_fits(s->eom, x) || !list) return KD_ERR_ARGUMENT;
     if (!s->dense_tree) return KD_ERR_UNSUPPORTED;
     search    f = {.system = s};
-    kd_status status = prepare(&f, x);
+    kd_status status = prepare_search(&f, x);
     for (int i = 0; i < s->nloads && status == KD_OK; i++) status = load_speed(&f, &s->load[i], &list[i]);
     kd_work_destroy(f.work);
     kd_arena_release(&f.arena);

@@ -111,7 +111,7 @@ typedef struct entries { // places of K while they are collected
 } entries;
 
 // upper triangle in the new order; without row it only counts
-static void put(entries *e, int i, int j, int source)
+static void put_entry(entries *e, int i, int j, int source)
 {
     int a = e->t->place[i], b = e->t->place[j], column = a > b ? a : b, row = a > b ? b : a;
     if (e->row) {
@@ -128,11 +128,11 @@ static void put_all(const kd_system *s, entries *e)
 {
     for (int j = 0; j < s->nv; j++) {
         for (int k = s->tree.column[j]; k < s->tree.column[j + 1]; k++)
-            if (s->tree.row[k] <= j) put(e, s->tree.row[k], j, k);
-        for (int k = s->G.column[j]; k < s->G.column[j + 1]; k++) put(e, s->nv + s->G.row[k], j, -1 - k);
+            if (s->tree.row[k] <= j) put_entry(e, s->tree.row[k], j, k);
+        for (int k = s->G.column[j]; k < s->G.column[j + 1]; k++) put_entry(e, s->nv + s->G.row[k], j, -1 - k);
         int behind = s->G.column[s->nv];
         for (int k = s->H.column[j]; k < s->H.column[j + 1]; k++)
-            put(e, s->nv + s->nlambda + s->H.row[k], j, -1 - behind - k);
+            put_entry(e, s->nv + s->nlambda + s->H.row[k], j, -1 - behind - k);
     }
 }
 

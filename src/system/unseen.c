@@ -216,7 +216,7 @@ static double end_inside(kd_work *w, const hunt *f, double from, double to)
     return from + INSIDE * length;
 }
 
-static void tell(kd_work *w, const hunt *f, double size, kd_hidden *out)
+static void tell_hidden(kd_work *w, const hunt *f, double size, kd_hidden *out)
 {
     double from, to;
     place_of(f, &from, &to);
@@ -359,7 +359,7 @@ static void look_closely(kd_work *w, hunt *f, kd_interval whole, const kd_step_s
     int    worst;
     f->band = seen_of(w, f->law, f->term, f->x1, seen, f->ends[0], f->ends[1]);
     const finding answer = search(w, f, whole, f->law->on_file ? FILE_PARTS : PARTS, &size);
-    if (answer == HIDDEN) tell(w, f, size, out);
+    if (answer == HIDDEN) tell_hidden(w, f, size, out);
     if (answer != OPEN || f->law->term[f->term].sum) return; // the terms of a sum have been looked at themselves
     sum_up(f, &over, &size, &worst);
     if (f->unit * over <= KD_HARMLESS) return;

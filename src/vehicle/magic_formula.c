@@ -306,7 +306,7 @@ static void relaxation(const magic *m, dual out[2])
 
 // ---- all ------------------------------------------------------------------------------------------------------------
 
-static void put(kd_magic_force *out, int i, dual a)
+static void put_force(kd_magic_force *out, int i, dual a)
 {
     out->value[i] = a.x;
     KD_DUAL_EACH(k) out->by[i][k] = a.d[k];
@@ -334,11 +334,11 @@ void kd_magic_formula(const kd_tir *tir, kd_magic_mode mode, const double in[KD_
     }
     // combined: both slips bend the trail, and the longitudinal force has an arm
     if (mode == KD_MAGIC_COMBINED) ratio = d_div(x.K, y.K);
-    put(out, KD_MAGIC_FX, Fx);
-    put(out, KD_MAGIC_FY, Fy);
-    put(out, KD_MAGIC_MX, overturning(m, Fy));
-    put(out, KD_MAGIC_MZ_TRAIL, d_sub(residual_moment(m, &y, ratio), d_mul(trail(m, ratio), bent)));
-    put(out, KD_MAGIC_MZ_ARM, mode == KD_MAGIC_COMBINED ? d_mul(arm(m, Fy), Fx) : d_const(0.0));
+    put_force(out, KD_MAGIC_FX, Fx);
+    put_force(out, KD_MAGIC_FY, Fy);
+    put_force(out, KD_MAGIC_MX, overturning(m, Fy));
+    put_force(out, KD_MAGIC_MZ_TRAIL, d_sub(residual_moment(m, &y, ratio), d_mul(trail(m, ratio), bent)));
+    put_force(out, KD_MAGIC_MZ_ARM, mode == KD_MAGIC_COMBINED ? d_mul(arm(m, Fy), Fx) : d_const(0.0));
 }
 
 bool kd_magic_has_relaxation(const kd_tir *tir, int direction)
