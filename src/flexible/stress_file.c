@@ -183,13 +183,19 @@ static kd_status parse_frd(kd_lines *text, builder *b)
     return status;
 }
 
-kd_status kd_stress_parse_frd(kd_lines *text, kd_fe_structure *s)
+// One kind of file into the structure
+static kd_status parse_by(kd_status (*parse)(kd_lines *, builder *), kd_lines *text, kd_fe_structure *s)
 {
     builder   b = {.s = s};
-    kd_status status = parse_frd(text, &b);
+    kd_status status = parse(text, &b);
     if (status == KD_OK) status = finish(text, &b, s);
     release(&b);
     return status;
+}
+
+kd_status kd_stress_parse_frd(kd_lines *text, kd_fe_structure *s)
+{
+    return parse_by(parse_frd, text, s);
 }
 
 // ---- tables ---------------------------------------------------------------------------------------------------------
@@ -258,11 +264,7 @@ static kd_status parse_table(kd_lines *text, builder *b)
 
 kd_status kd_stress_parse_table(kd_lines *text, kd_fe_structure *s)
 {
-    builder   b = {.s = s};
-    kd_status status = parse_table(text, &b);
-    if (status == KD_OK) status = finish(text, &b, s);
-    release(&b);
-    return status;
+    return parse_by(parse_table, text, s);
 }
 
 // ---- files ----------------------------------------------------------------------------------------------------------

@@ -11,8 +11,8 @@
 #define OUT KD_BINARY_DIR "/test-cli-loads"
 #define BEFORE "cd '" OUT "' && "
 #include "cli/run.h"
+#include "cli/table.h"
 #include "flexible/published.h"
-#include "results/table.h"
 
 static void write_text(const char *name, const char *text)
 {
@@ -22,13 +22,6 @@ static void write_text(const char *name, const char *text)
     assert_non_null(file);
     fputs(text, file);
     assert_int_equal(fclose(file), 0);
-}
-
-static double value_of(const kd_table *t, int row, const char *name)
-{
-    const int column = kd_table_column(t, name);
-    assert_true(column >= 0);
-    return t->value[(size_t)row * (size_t)t->ncolumns + (size_t)column];
 }
 
 // A cantilever of beams with forces: reactions by hand, F L^3/(3 E I), and what load cases need.

@@ -12,7 +12,7 @@
 #define OUT KD_BINARY_DIR "/test-cli-stress"
 #define BEFORE "cd '" OUT "' && "
 #include "cli/run.h"
-#include "results/table.h"
+#include "cli/table.h"
 
 static FILE *open_text(const char *name)
 {
@@ -28,13 +28,6 @@ static void write_text(const char *name, const char *text)
     FILE *file = open_text(name);
     fputs(text, file);
     assert_int_equal(fclose(file), 0);
-}
-
-static double value_of(const kd_table *t, int row, const char *name)
-{
-    const int column = kd_table_column(t, name);
-    assert_true(column >= 0);
-    return t->value[(size_t)row * (size_t)t->ncolumns + (size_t)column];
 }
 
 // The specimen that turns: simulate tells the hot spots, in words, as JSON and in the report; loads has all places; its cycles can be counted.
