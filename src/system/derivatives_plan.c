@@ -89,7 +89,7 @@ bool kd_work_matrices(kd_work *w)
     }
     w->joint_p = (kd_matrix_values){.plan = &s->joint_p, .recording = w->recording};
     w->joint_v = (kd_matrix_values){.plan = &s->joint_v, .recording = w->recording};
-    if (s->planned) kd_work_list_gradients(w);
+    if (s->planned && !w->arena.failed) kd_work_list_gradients(w);
     if (s->planned && s->topological.L_column) cut_kkt(w);
     return !w->arena.failed;
 }
