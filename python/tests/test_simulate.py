@@ -184,6 +184,7 @@ def test_threads_do_not_wait_for_each_other(gallery):
 def test_interrupt(pendulum):
     """Ctrl-C ends a run of hours, as KeyboardInterrupt."""
     m = kardan.build(pendulum)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background leaves it ignored
     threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         m.simulate(1e7, intervals=10)
