@@ -15,10 +15,12 @@
 #define QUICK 300
 #define MORE 10 // one tenth of them more: families that came later, so that the earlier runs stay the same
 
-static const trust_family families[] = {trust_pulse, trust_bump,    trust_impact,   trust_singular, trust_scaled,
-                                        trust_kink,  trust_chatter, trust_innocent, trust_teeth,    trust_stops};
-#define FIRST 8 // families of the first runs
-#define FAMILIES ((int)(sizeof families / sizeof *families))
+static const trust_family families[] = {trust_pulse,  trust_bump,  trust_impact,  trust_singular,
+                                        trust_scaled, trust_kink,  trust_chatter, trust_innocent,
+                                        trust_teeth,  trust_stops, trust_mixed};
+#define FIRST 8  // families of the first runs
+#define MIXED 10 // the last one, by --mixed only
+#define FAMILIES MIXED
 
 static const trust_method methods[] = {
     {KD_PSF, KD_RADAU, false},         {KD_PSF1, KD_RADAU, false},        {KD_GGL, KD_RADAU, false},
@@ -29,6 +31,22 @@ static const trust_method methods[] = {
     {KD_ODE, KD_DOP853, false},
 };
 #define METHODS ((int)(sizeof methods / sizeof *methods))
+
+// The rest, on the forms that they fit (--others)
+static const trust_method others[] = {
+    {KD_ODE, KD_MIDPOINT, false},      {KD_STATESPACE, KD_MIDPOINT, false},
+    {KD_ODE, KD_EXTRAPOLATION, false}, {KD_STATESPACE, KD_EXTRAPOLATION, false},
+    {KD_ODE, KD_ADAMS, false},         {KD_STATESPACE, KD_ADAMS, false},
+    {KD_ODE, KD_HALF_EXPLICIT, false}, {KD_ODE, KD_ARKODE, false},
+    {KD_STATESPACE, KD_ARKODE, false}, {KD_ODE, KD_CVODE, false},
+    {KD_GGL, KD_IDA, false},           {KD_INDEX2, KD_IDA, false},
+    {KD_INDEX1, KD_IDA, false},        {KD_ODE, KD_IDA, false},
+    {KD_STATESPACE, KD_IDA, false},    {KD_INDEX1, KD_RADAU, false},
+    {KD_INDEX2, KD_RADAU, false},      {KD_PSF, KD_SDIRK, false},
+    {KD_PSF, KD_BDF, false},           {KD_BAUMGARTE1, KD_RADAU, false},
+    {KD_BAUMGARTE2, KD_RADAU, false},
+};
+#define OTHERS ((int)(sizeof others / sizeof *others))
 
 typedef struct tally {
     const char *family;
@@ -100,6 +118,8 @@ static bool count(tally *t, const trust_outcome *o)
 }
 
 static bool chosen = false; // all models with the method that kardan chooses, in place of all methods
+static bool rest = false;   // with those of the second list
+static bool mixed = false;  // several traps in each model
 
 // A motion that comes to where two ways part may take the other one by an error of some tolerances: once more with a condition
 // that knows what such errors become
@@ -121,7 +141,7 @@ static void one_run(bench *b, int number, int family, tally *t, int *shown)
     trust_dice        dice = {1000003u * (uint64_t)number + 17};
     c = (trust_case){0};
     families[family](&dice, &c);
-    trust_method method = methods[trust_choice(&dice, METHODS)];
+    trust_method method = rest ? others[trust_choice(&dice, OTHERS)] : methods[trust_choice(&dice, METHODS)];
     method.chosen = chosen;
     kd_coordinates coordinates = trust_choice(&dice, 2) ? KD_JOINT : KD_CARTESIAN;
     double         rtol = trust_decades(&dice, 1e-9, 1e-4);
@@ -142,7 +162,7 @@ static void rows(bench *b, const tally *t)
     tally all = {.family = "all"};
     bench_say(b, "\n  %-9s %5s %5s %5s %5s %7s %6s %6s %5s %8s %10s %8s\n", "family", "runs", "done", "clean", "right",
               "refused", "silent", "alarm", "late", "crashed", "worst/tol", "CPU s");
-    for (int i = 0; i < FAMILIES; i++) {
+    for (int i = 0; i <= MIXED; i++) {
         if (t[i].runs == 0) continue;
         bench_say(b, "  %-9s %5d %5d %5d %5d %7d %6d %6d %5d %8d %10.3g %8.1f\n", t[i].family, t[i].runs, t[i].done,
                   t[i].clean, t[i].right, t[i].refused, t[i].silent, t[i].alarm, t[i].late, t[i].crashed + t[i].broken,
@@ -165,7 +185,7 @@ static void rows(bench *b, const tally *t)
               "success, not clean, error below 10 tolerances", "false_alarm");
     bench_row(b, bench_exactly(0), NAN, all.late, "", "more than 20 s of processor time", "never_ends");
     bench_row(b, bench_exactly(0), NAN, all.crashed, "", "", "crashed");
-    for (int i = 0; i < FAMILIES; i++)
+    for (int i = 0; i <= MIXED; i++)
         if (t[i].runs > 0)
             bench_row(b, bench_no_goal(false), NAN, 100.0 * t[i].refused / t[i].runs, "%",
                       "ended with a failure and a reason", "refused.%s", t[i].family);
@@ -173,7 +193,7 @@ static void rows(bench *b, const tally *t)
 
 static void random_runs(bench *b)
 {
-    tally t[FAMILIES] = {{0}};
+    tally t[MIXED + 1] = {{0}};
     int   shown = 0, runs = bench_quick(b) ? QUICK : FULL;
     for (int i = 0; i < runs; i++) one_run(b, i, i % FIRST, t, &shown);
     for (int i = runs; i < runs + runs / MORE; i++) one_run(b, i, FIRST + i % (FAMILIES - FIRST), t, &shown);
@@ -184,10 +204,15 @@ static void random_runs(bench *b)
 // Models with these numbers: some of those of always again, or further ones, of all families in turn
 static void some_runs(bench *b, int first, int count, bool further)
 {
-    tally t[FAMILIES] = {{0}};
+    tally t[MIXED + 1] = {{0}};
     int   shown = 0;
     for (int i = first; i < first + count; i++)
-        one_run(b, i, further ? i % FAMILIES : i < FULL ? i % FIRST : FIRST + i % (FAMILIES - FIRST), t, &shown);
+        one_run(b, i,
+                mixed      ? MIXED
+                : further  ? i % FAMILIES
+                : i < FULL ? i % FIRST
+                           : FIRST + i % (FAMILIES - FIRST),
+                t, &shown);
     rows(b, t);
 }
 
@@ -195,8 +220,11 @@ int main(int argc, char **argv)
 {
     int exit_status;
     if (argc == 4 && strcmp(argv[1], "--count") == 0) return trust_cost_child(argv[2], argv[3]);
-    // --chosen: the method that kardan chooses, in place of all methods
+    // --chosen: the method that kardan chooses, in place of all methods; --others: those that are not in the list
     if (argc > 1 && strcmp(argv[1], "--chosen") == 0) chosen = true, argv[1] = argv[0], argv++, argc--;
+    if (argc > 1 && strcmp(argv[1], "--others") == 0) rest = true, argv[1] = argv[0], argv++, argc--;
+    // --mixed: several traps in each model
+    if (argc > 1 && strcmp(argv[1], "--mixed") == 0) mixed = true, argv[1] = argv[0], argv++, argc--;
     // FIRST COUNT: other models than those of always, or some of those
     const bool further = argc >= 4 && strcmp(argv[1], "--further") == 0;
     const bool some = further || (argc >= 4 && strcmp(argv[1], "--again") == 0);

@@ -54,6 +54,7 @@ void trust_chatter(trust_dice *dice, trust_case *c);  // forces that jump with t
 void trust_innocent(trust_dice *dice, trust_case *c); // nothing planted
 void trust_teeth(trust_dice *dice, trust_case *c);    // forces with many jumps or kinks in a coordinate
 void trust_stops(trust_dice *dice, trust_case *c);    // pendulums between elastic stops, many bounces
+void trust_mixed(trust_dice *dice, trust_case *c);    // a drive with kinks, a pulse and a stiff contact in one model
 
 // ---- references -----------------------------------------------------------------------------------------------------
 // y' = f(t, y) by extrapolation of the midpoint rule to order 10; the caller says how long steps may be, and where f is

@@ -23,6 +23,7 @@ typedef struct run {
     kd_certifier     *certifier;
     kd_simulation    *simulation;
     int               seen; // wanted times so far
+    kd_status         told; // of the certifier: a failure ends the run
     trust_outcome     outcome;
 } run;
 
@@ -38,7 +39,8 @@ static void judge(run *r, int i)
 static kd_eval output(const kd_state *x, bool at_time, void *context)
 {
     run *r = context;
-    if (kd_certifier_see(r->certifier, r->simulation, x) < 0) return KD_EVAL_STOP;
+    r->told = kd_certifier_see(r->certifier, r->simulation, x);
+    if (r->told < 0) return KD_EVAL_STOP;
     if (!at_time) return KD_EVAL_OK;
     if (kd_poses_at(r->poses, x, r->pose) != KD_EVAL_OK) return KD_EVAL_STOP;
     if (r->seen < TRUST_TIMES) judge(r, r->seen++);
@@ -97,6 +99,7 @@ static void simulate(run *r, trust_method method)
     o->status = kd_simulation_run(r->simulation, r->c->times[TRUST_TIMES - 1]);
     snprintf(o->message, sizeof o->message, "%s", kd_simulation_message(r->simulation));
     o->steps = kd_simulation_stats(r->simulation).accepted;
+    if (o->status >= 0 && r->told < 0) o->status = r->told;
     if (o->status < 0) return;
     kd_certificate certificate = kd_certifier_certificate(r->certifier);
     certificate.status = o->status;

@@ -1,6 +1,7 @@
 // forms/increments.c: the blocks of Z, their pseudo-inverses and derivatives.
 #include "forms/increments.h"
 #include "math/dense.h"
+#include "math/kernel.h"
 #include <limits.h>
 #include <stdint.h>
 #include <string.h>
@@ -229,7 +230,7 @@ kd_eval kd_increments_update(kd_increments *self, kd_eom_data *data)
     } while (0)
 
 static inline void split_block(int rows, int columns, const double *Z, const double *Zplus, const int *p, const int *v,
-                               const double *rate, double *along, double *normal)
+                               const double *restrict rate, double *restrict along, double *restrict normal)
 {
     // along = Z+ rate
     for (int l = 0; l < columns; l++) {
@@ -264,7 +265,8 @@ void kd_increments_split(const kd_increments *self, const double *rate, double *
 }
 
 static inline void join_block(int rows, int columns, const double *Z, const double *rate, const int *p, const int *v,
-                              const double *along, const double *turn, double *normal, double *dp)
+                              const double *restrict along, const double *restrict turn, double *restrict normal,
+                              double *restrict dp)
 {
     // dp = Z along, normal += D_p(Z v) along - Z turn
     for (int k = 0; k < rows; k++) {
@@ -290,7 +292,8 @@ void kd_increments_join(const kd_increments *self, const double *along, const do
     add_counted(&self->z_counted, self->z_value, -1, turn, normal);
 }
 
-static inline void apply_block(int rows, int columns, const double *block, const int *v, const double *x, double *y)
+static inline void apply_block(int rows, int columns, const double *block, const int *v, const double *restrict x,
+                               double *restrict y)
 {
     (void)rows;
     for (int k = 0; k < columns; k++) {
@@ -313,6 +316,12 @@ bool kd_increments_resolvent(const kd_increments *self, double gamma_re, double 
     for (int b = 0; b < self->nblocks; b++) {
         int             n = columns_of(self, b), count = n * n;
         double complex *A = self->shifted, *X = self->unit;
+        if (n == 1 && !T_im) { // a number
+            const double pivot = gamma_re - self->S[self->s_start[b]];
+            if (!kd_is_pivot(pivot)) return false;
+            T_re[self->s_start[b]] = 1 / pivot;
+            continue;
+        }
         // T = (gamma I - S) \ I of the block
         for (int k = 0; k < count; k++) {
             bool diagonal = k % (n + 1) == 0;

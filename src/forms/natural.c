@@ -2,7 +2,8 @@
 //
 // Positions u_i, velocities u_j / T and accelerations u_j / T^2 by the natural units of the model. Energy
 // E = max M_jj u_j^2 / T^2; a multiplier of a row c does the work lambda c u: its size is E / max_j |c_j u_j|; eta of
-// ggl is a rate, 1 / T. States of elements and auxiliary variables have no size that is known here: 1.
+// ggl is a rate, 1 / T. An auxiliary variable has the size that its equation gives it, max |d_y| u_y / |d_w| over positions,
+// velocities and multipliers y. States of elements have no size that is known here: 1.
 #include "forms/natural.h"
 
 #include <math.h>
@@ -15,6 +16,7 @@ typedef struct sizes {
     kd_dims        dims;
     double         T, energy;
     double        *GZ, *HZ, *M, *u; // (nlambda x nv), (nmu x nv), (nv x nv), (3 nu)
+    double        *d_w, *d_y[4];    // (nw x nw) and by p, v, lambda, mu
     kd_eom_data   *data;
 } sizes;
 
@@ -67,6 +69,42 @@ static void fill_units(const sizes *s, kd_dae *dae)
     }
 }
 
+// Largest |d_y| u_y of row i, one variable
+static double row_size(const sizes *s, const double *d_y, int i, int n, const double *unit)
+{
+    double most = 0;
+    for (int j = 0; j < n; j++) most = fmax(most, fabs(d_y[i + s->dims.nw * j]) * unit[j]);
+    return most;
+}
+
+// Auxiliary variables by their equations; where these do not answer, or say nothing, they keep 1
+static void fill_auxiliary_units(const sizes *s, const kd_inputs *inputs, const kd_state *x, double *increment,
+                                 kd_dae *dae)
+{
+    const kd_dims d = s->dims;
+    const int     w = d.np + d.nv + d.nr, lambda = w + d.nw + d.ns;
+    kd_blocks     wanted = {0};
+    if (d.nw == 0 || dae->nstate < lambda + d.nlambda + d.nmu) return;
+    wanted.block[KD_D][KD_W] = s->d_w;
+    wanted.block[KD_D][KD_P] = s->d_y[0];
+    wanted.block[KD_D][KD_V] = s->d_y[1];
+    if (d.nlambda > 0) wanted.block[KD_D][KD_LAMBDA] = s->d_y[2];
+    if (d.nmu > 0) wanted.block[KD_D][KD_MU] = s->d_y[3];
+    // multipliers of their natural size: those of the start may not be known yet, and |lambda| has no slope at 0
+    if (kd_eom_at_state(s->data, inputs, x, KD_STAGE_VELOCITY) != KD_EVAL_OK) return;
+    kd_eom_at_acceleration(s->data, x->a, x->w, dae->unit + lambda, dae->unit + lambda + d.nlambda);
+    if (kd_eom_derivatives(s->data, KD_PART_ALL, &wanted) != KD_EVAL_OK) return;
+    for (int j = 0; j < d.nv; j++) increment[j] = kd_eom_unit(s->eom, j);
+    for (int i = 0; i < d.nw; i++) {
+        double most = row_size(s, s->d_y[0], i, d.nv, increment);
+        most = fmax(most, row_size(s, s->d_y[1], i, d.nv, dae->unit + d.np));
+        most = fmax(most, row_size(s, s->d_y[2], i, d.nlambda, dae->unit + lambda));
+        most = fmax(most, row_size(s, s->d_y[3], i, d.nmu, dae->unit + lambda + d.nlambda));
+        const double own = most / fabs(s->d_w[i + d.nw * i]);
+        if (own > 0 && isfinite(own)) dae->unit[w + i] = own;
+    }
+}
+
 kd_status kd_natural_units(const kd_eom *eom, kd_formulation form, const kd_inputs *inputs, const kd_state *x,
                            kd_dae *dae)
 {
@@ -77,11 +115,16 @@ kd_status kd_natural_units(const kd_eom *eom, kd_formulation form, const kd_inpu
     s.HZ = kd_cut_matrix(&arena, s.dims.nmu, s.dims.nv);
     s.M = kd_cut_matrix(&arena, s.dims.nv, s.dims.nv);
     s.u = kd_cut_double(&arena, 3 * s.dims.nu);
+    s.d_w = kd_cut_matrix(&arena, s.dims.nw, s.dims.nw);
+    const int columns[] = {s.dims.nv, s.dims.nv, s.dims.nlambda, s.dims.nmu};
+    for (int k = 0; k < 4; k++) s.d_y[k] = kd_cut_matrix(&arena, s.dims.nw, columns[k]);
+    double   *increment = kd_cut_double(&arena, s.dims.nv);
     kd_status status = !dae->unit || arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &s.data);
     if (status >= 0 && !go_to(&s, inputs, x)) status = kd_eom_data_fault(s.data).status;
     if (status >= 0) {
         find_energy(&s);
         fill_units(&s, dae);
+        fill_auxiliary_units(&s, inputs, x, increment, dae);
     }
     kd_eom_data_destroy(s.data);
     kd_arena_release(&arena);

@@ -113,7 +113,6 @@ kd_dae_counters kd_newton_counters(const kd_newton *self, kd_dae_counters counte
 // W = K_p B
 void kd_newton_eliminate(const kd_newton *self, const double *K_p, double *W)
 {
-    int           q = 0;
     const double *D = self->form->scale_eta;
     // columns of dv: K_p I
     memset(W, 0, (size_t)kd_columns_count(&self->A) * sizeof *W);
@@ -121,10 +120,9 @@ void kd_newton_eliminate(const kd_newton *self, const double *K_p, double *W)
     // columns of deta: -K_p (GZ)' D
     for (int k = 0; k < self->nlambda && self->has_eta; k++)
         for (int l = self->row_start[k]; l < self->row_start[k + 1]; l++) {
-            double     factor = D[k] * self->form->square[self->row_column[l]] * self->GZ[self->row_value[l]];
-            const int *column = self->F.column + self->row_column[l];
-            for (int e = column[0]; e < column[1]; e++, q++)
-                if (self->product[q] >= 0) W[self->product[q]] -= factor * K_p[e];
+            double factor = D[k] * self->form->square[self->row_column[l]] * self->GZ[self->row_value[l]];
+            for (int q = self->product_start[l]; q < self->product_start[l + 1]; q++)
+                W[self->product[q]] -= factor * K_p[self->factor[q]];
         }
 }
 

@@ -72,11 +72,12 @@ typedef struct kd_newton {
     int       *diagonal_row, *g_diagonal; // entries (phi_i, lambda_i) and (h_i, mu_i); (g_i, eta_i)
     int       *row_start, *row_column, *row_value; // GZ by rows: start (nlambda + 1), columns, number in its values
     double    *GZ;                                 // values of the source gz that belong to the matrix
-    int       *product;                            // places in A of the products K_p (GZ)', in order; -1: left out
-    kd_columns A;                                  // (m x m)
-    double    *A_E, *A_K, *W, *W_im;               // A = gamma A_E + A_K + W; where Z = I, W / gamma
-    double    *T_real;                             // blocks of T for the real gamma
-    double    *T, *T_im, *KT, *KT_im;              // of T and K_p T for the gamma of the last elimination
+    int       *product, *factor;                   // products K_p (GZ)': their places in A, and entries of K_p
+    int       *product_start;         // (entries of GZ + 1) those with each entry of GZ, in the order of its rows
+    kd_columns A;                     // (m x m)
+    double    *A_E, *A_K, *W, *W_im;  // A = gamma A_E + A_K + W; where Z = I, W / gamma
+    double    *T_real;                // blocks of T for the real gamma
+    double    *T, *T_im, *KT, *KT_im; // of T and K_p T for the gamma of the last elimination
     double    *T_pair[KD_LINEAR_PAIRS], *T_im_pair[KD_LINEAR_PAIRS]; // T, T_im of each complex gamma
     double    *K_normal;                                             // F_n N' D_p(Z v), see normals
     double    *value;
@@ -99,6 +100,8 @@ typedef struct kd_newton {
     kd_colouring *colouring;
     bool         *differenced_column; // (nv + m)
     bool         *found;              // (m (nv + m)) estimated pattern
+    int          *joint;              // (nv) first velocity of the same joint; NULL: M is not sparse
+    bool         *meets;              // (m 2 nv) what joints touch by their positions and velocities
     bool          grown;              // something was found that the pattern lacks
     double       *full;               // (m (nv + m)) difference matrix from which it was estimated
     bool          full_known;         // of the point that is linearised

@@ -13,6 +13,24 @@
 #define STATES 2                       // moved states at which the first estimate looks as well
 #define MOVE_POSITION 1e-3             // how far they are away
 #define MOVE_VELOCITY 1e-1
+#define JOINT_MOST 6 // velocities of a joint
+
+// Velocities side by side with the same column of the sparse M, six at most: those of one joint, as a rule
+static void find_joints(kd_newton *self)
+{
+    const kd_block_source *source = &self->source[self->mass];
+    const kd_pattern      *M = &source->pattern;
+    if (!source->sparse) return;
+    self->joint = kd_cut_int(&self->arena, self->nv);
+    self->meets = kd_arena_cut(&self->arena, 2 * (size_t)self->nv * (size_t)self->m, sizeof *self->meets);
+    if (self->arena.failed) return;
+    for (int j = 0; j < self->nv; j++) {
+        const int  count = M->column[j + 1] - M->column[j], *row = M->row + M->column[j];
+        const int  before = j > 0 ? self->joint[j - 1] : 0, other = M->column[before + 1] - M->column[before];
+        const bool same = count == other && memcmp(row, M->row + M->column[before], (size_t)count * sizeof *row) == 0;
+        self->joint[j] = same && j - before < JOINT_MOST ? before : j;
+    }
+}
 
 kd_status kd_newton_cut_differences(kd_newton *self)
 {
@@ -26,6 +44,7 @@ kd_status kd_newton_cut_differences(kd_newton *self)
     if (self->opt.estimated) {
         self->found = kd_arena_cut(arena, (size_t)columns * (size_t)self->m, sizeof *self->found);
         self->full = kd_cut_numbers(arena, (size_t)columns * (size_t)self->m);
+        find_joints(self);
     }
     if (self->opt.explicit_form) {
         self->M = kd_cut_numbers(arena, (size_t)self->nv * (size_t)self->nv);
@@ -191,6 +210,26 @@ static kd_eval mark_found(kd_newton *self, double t, const double *x, const doub
     return answer;
 }
 
+// What one coordinate of a joint touches of another joint's dynamic rows, or of a constraint, the others may touch elsewhere: an
+// axis along which nothing moves at the start has no entry there by chance.
+static void close_found(kd_newton *self)
+{
+    const int nv = self->nv, m = self->m, *joint = self->joint;
+    if (!joint) return;
+    memset(self->meets, 0, 2 * (size_t)nv * (size_t)m * sizeof *self->meets);
+    for (int j = 0; j < 2 * nv; j++) {
+        const bool *found = self->found + (ptrdiff_t)j * m;
+        bool       *meets = self->meets + (ptrdiff_t)(j < nv ? joint[j] : nv + joint[j - nv]) * m;
+        for (int i = 0; i < m; i++)
+            if (found[i]) meets[i < nv ? joint[i] : i] = true;
+    }
+    for (int j = 0; j < 2 * nv; j++) {
+        bool       *found = self->found + (ptrdiff_t)j * m;
+        const bool *meets = self->meets + (ptrdiff_t)(j < nv ? joint[j] : nv + joint[j - nv]) * m;
+        for (int i = 0; i < m; i++) found[i] = meets[i < nv ? joint[i] : i];
+    }
+}
+
 // A state beside x, by a fixed sequence of numbers between -1 and 1
 static void move_state(const kd_newton *self, const double *x, int sample, double *moved)
 {
@@ -220,6 +259,7 @@ kd_status kd_newton_estimate(kd_newton *self, double t, const double *x, const d
         if (mark_found(self, t, moved, xdot) == KD_EVAL_STOP) answer = KD_EVAL_STOP; // no value there: no matter
     }
     if (answer == KD_EVAL_OK) answer = mark_found(self, t, x, xdot);
+    if (answer == KD_EVAL_OK) close_found(self);
     kd_arena_release(&scratch);
     // a larger pattern
     if (answer == KD_EVAL_OK && (self->grown || first)) {

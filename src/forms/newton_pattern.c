@@ -344,7 +344,8 @@ static kd_status set_A(kd_newton *self)
     // K_p T (GZ)' D: columns of eta
     KD_EACH_PRODUCT(self, k, l, e)
     {
-        if (is_needed(self, self->F.row[e])) kd_places_add(&places, self->F.row[e], self->xe + k);
+        if (!is_needed(self, self->F.row[e])) continue;
+        kd_places_add(&places, self->F.row[e], self->xe + k);
         products++;
     }
     // sorted; the place of each entry and product
@@ -352,6 +353,8 @@ static kd_status set_A(kd_newton *self)
     kd_places_release(&places);
     self->to_A = kd_cut_int(&self->pattern, kd_columns_count(&self->F));
     self->product = kd_cut_int(&self->pattern, products);
+    self->factor = kd_cut_int(&self->pattern, products);
+    self->product_start = kd_cut_int(&self->pattern, self->gz < 0 ? 1 : self->row_start[self->nlambda] + 1);
     if (status < 0 || self->pattern.failed) return KD_ERR_MEMORY;
     for (int j = 0; j < self->nv + self->m; j++)
         for (int e = self->F.column[j]; e < self->F.column[j + 1]; e++)
@@ -359,9 +362,14 @@ static kd_status set_A(kd_newton *self)
     products = 0;
     KD_EACH_PRODUCT(self, k, l, e)
     {
-        bool needed = is_needed(self, self->F.row[e]);
-        self->product[products++] = needed ? kd_columns_find(&self->A, self->F.row[e], self->xe + k) : -1;
+        if (!is_needed(self, self->F.row[e])) continue;
+        self->factor[products] = e;
+        self->product[products++] = kd_columns_find(&self->A, self->F.row[e], self->xe + k);
+        self->product_start[l + 1] = products;
     }
+    // entries of GZ without products
+    for (int l = 0; self->gz >= 0 && l < self->row_start[self->nlambda]; l++)
+        if (self->product_start[l + 1] < self->product_start[l]) self->product_start[l + 1] = self->product_start[l];
     return KD_OK;
 }
 

@@ -72,7 +72,14 @@ static kd_eval statespace_residual(void *impl, double t, const double *x, const 
 // x' of the accepted point was found when the step ended
 static void keep_accepted(kd_statespace *self, double t, const double *x)
 {
-    kd_statespace_point *point = &self->accepted.point;
+    kd_statespace_point *point = &self->accepted.point, *before = &self->accepted.before;
+    const bool           goes_on = self->accepted.count > 0 && point->t != t;
+    self->accepted.count = goes_on ? 2 : self->accepted.count > 0 ? self->accepted.count : 1;
+    if (goes_on) {
+        const kd_statespace_point other = *before;
+        *before = *point;
+        *point = other;
+    }
     kd_statespace_set_point(self, point, t, x);
     memcpy(point->p, self->last.p, (size_t)(self->nwhole + self->dims.nv) * sizeof *x);
     point->known = true;
@@ -188,7 +195,8 @@ static int size_of_x(const kd_statespace *self, const kd_chart *chart)
 static kd_eval start_chart(kd_statespace *self, double t, const double *p, const double *s)
 {
     self->previous->valid = self->chart->valid = false;
-    self->accepted.point.known = false;
+    self->accepted.point.known = self->accepted.before.known = false;
+    self->accepted.count = 0;
     kd_near_forget(self);
     self->rank_p = self->rank_v = -1;
     return choose_and_factor(self, self->chart, t, p, s);
@@ -256,7 +264,7 @@ static kd_eval statespace_relabel(void *impl, double t, double *x, bool *changed
     const kd_statespace_point *at = &self->last;
     kd_statespace_remember(self, at);
     keep_accepted(self, t, x);
-    kd_near_forget(self);
+    kd_near_forget_attempt(self);
     // do the coordinates still serve?
     answer = kd_chart_factor(self, self->chart, t, at->p, at->s, &regular);
     if (answer != KD_EVAL_OK || (regular && kd_chart_serves(self, self->chart, false))) return answer;
@@ -360,7 +368,7 @@ static void archive_chart_pointer(kd_archive *a, kd_statespace *self, const kd_c
 
 static void archive_point(kd_archive *a, kd_statespace *self, kd_statespace_point *point)
 {
-    KD_ARCHIVE_BOOLS(a, &point->known, &point->looked_at, &point->inside, &point->rough);
+    KD_ARCHIVE_BOOLS(a, &point->known, &point->looked_at, &point->inside, &point->rough, &point->unsettled);
     kd_archive_real(a, &point->t);
     archive_chart_pointer(a, self, &point->chart);
     kd_archive_flags(a, point->active, (size_t)(self->dims.nlambda + self->dims.nmu));
@@ -386,8 +394,10 @@ static void statespace_archive(void *impl, kd_archive *a)
     if (kd_archive_good(a) && self->chart->valid && size_of_x(self, self->chart) > self->dae->n)
         kd_archive_fail(a, KD_ERR_SAVED, "coordinates are more than components");
     // points
-    kd_statespace_point *point[] = {&self->last, &self->kept, &self->ends[0], &self->ends[1], &self->accepted.point};
-    for (int k = 0; k < 5; k++) archive_point(a, self, point[k]);
+    kd_statespace_point *point[] = {&self->last,    &self->kept,           &self->ends[0],
+                                    &self->ends[1], &self->accepted.point, &self->accepted.before};
+    for (int k = 0; k < 6; k++) archive_point(a, self, point[k]);
+    kd_archive_int(a, &self->accepted.count, 0, 2);
     kd_archive_int(a, &self->past.count, 0, KD_STATESPACE_PAST);
     kd_archive_int(a, &self->past.newest, 0, KD_STATESPACE_PAST - 1);
     kd_archive_doubles(a, self->past.t, KD_STATESPACE_PAST);
@@ -484,7 +494,9 @@ static void cut_arrays(kd_statespace *self)
 {
     kd_dims   d = self->dims;
     kd_arena *arena = &self->arena;
-    int       most = d.np > d.nv ? d.np : d.nv, wide = most > d.nr ? most : d.nr;
+    int       most = d.np > d.nv ? d.np : d.nv, rows = d.nlambda > d.nmu ? d.nlambda : d.nmu;
+    int wide = most > d.nr ? most : d.nr; // also of multipliers, of which there may be more where rows are redundant
+    if (rows > wide) wide = rows;
     // points, coordinates, the past
     cut_point(self, &self->last);
     cut_point(self, &self->kept);
@@ -517,7 +529,9 @@ static void cut_arrays(kd_statespace *self)
     // derivatives of positions, points of a step, its start
     kd_position_cut(&self->position, arena, self->eom);
     kd_near_cut(self);
+    kd_along_cut(self);
     cut_point(self, &self->accepted.point);
+    cut_point(self, &self->accepted.before);
     self->accepted.xdot = kd_cut_double(arena, self->nx_max);
     self->accepted.F = kd_cut_double(arena, self->nx_max);
     // natural units

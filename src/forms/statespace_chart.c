@@ -19,7 +19,6 @@
 #define STIFF_COLUMN 0.1 // largest entry of such a column; with 0.2 Cartesian HMMWV coordinates are worse conditioned
 #define NO_SCALE 1e-3    // part of a row that is too small to scale it
 #define PROBES 3         // vectors that estimate the norm of a sparse inverse
-#define FEW 6            // rows of which factors are used without calls
 
 // ---- storage --------------------------------------------------------------------------------------------------------
 
@@ -436,6 +435,12 @@ static kd_status factor_sparse(kd_statespace *self, kd_chart_level *level, int n
     return status;
 }
 
+// Few rows of constraints, which several right-hand sides meet in every step: LU is the inverse
+static bool is_inverted(const kd_chart_level *level)
+{
+    return level->reduced && level->rank <= KD_INVERT_MOST;
+}
+
 // Factor the assembled matrix; false: singular
 static bool factor_level(kd_statespace *self, kd_chart_level *level)
 {
@@ -447,6 +452,11 @@ static bool factor_level(kd_statespace *self, kd_chart_level *level)
     level->condition = 1;
     if (n == 0) return true;
     if (n >= SPARSE_FROM) return factor_sparse(self, level, n, norm) >= 0 && level->condition < 1 / SINGULAR;
+    if (is_inverted(level)) { // few rows: the inverse itself, with its norm
+        const bool regular = kd_invert(n, level->LU);
+        level->condition = regular ? norm * norm_1(n, n, level->LU, NULL) : INFINITY;
+        return level->condition < 1 / SINGULAR;
+    }
     if (kd_lu_factor(n, level->LU, level->pivot) != 0) return false;
     double rcond = kd_lu_rcond(n, level->LU, level->pivot, norm, self->work, self->iwork);
     level->condition = rcond > 0 ? 1 / rcond : INFINITY;
@@ -471,27 +481,11 @@ kd_eval kd_chart_factor(kd_statespace *self, kd_chart *chart, double t, const do
     return KD_EVAL_OK;
 }
 
-// b <- LU \ b for few rows, without calls: they would cost more than the arithmetic
-static inline void solve_few(int n, const double *LU, const int *pivot, double *b)
-{
-    for (int k = 0; k < n; k++) {
-        const double x = b[pivot[k] - 1];
-        b[pivot[k] - 1] = b[k];
-        b[k] = x;
-    }
-    for (int k = 0; k < n; k++)
-        for (int i = k + 1; i < n; i++) b[i] -= LU[i + (ptrdiff_t)k * n] * b[k];
-    for (int k = n - 1; k >= 0; k--) {
-        b[k] /= LU[k + (ptrdiff_t)k * n];
-        for (int i = 0; i < k; i++) b[i] -= LU[i + (ptrdiff_t)k * n] * b[k];
-    }
-}
-
 static void back_substitute(kd_chart_level *level, int n, double *b)
 {
     if (n == 0) return;
-    if (n <= FEW)
-        solve_few(n, level->LU, level->pivot, b);
+    if (is_inverted(level))
+        kd_multiply_few(n, level->LU, b);
     else if (n >= SPARSE_FROM)
         kd_linsolve_solve(level->sparse, b);
     else
@@ -507,6 +501,18 @@ void kd_chart_solve(kd_statespace *self, kd_chart_level *level, const double *ri
         for (int i = 0; i < rank; i++) e[nind + i] = level->row[nind + i] * rc[i];
         back_substitute(level, nv, e);
         for (int j = 0; j < nv; j++) e[j] *= kd_eom_unit(self->eom, j);
+        return;
+    }
+    // e_i = rind, e_d = inv(Phi_u) rc + N e_i
+    if (level->N) {
+        const int *dependent = level->independent + nind;
+        kd_multiply_few(rank, level->LU, rc);
+        for (int j = 0; j < nind; j++) {
+            const double known = rind ? rind[j] : 0, *N = level->N + (ptrdiff_t)j * rank;
+            e[level->independent[j]] = known;
+            for (int i = 0; i < rank && known != 0; i++) rc[i] += known * N[i];
+        }
+        for (int i = 0; i < rank; i++) e[dependent[i]] = rc[i];
         return;
     }
     // e_i = rind, Phi_u e_d = rc - Phi_i e_i

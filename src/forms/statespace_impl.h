@@ -7,6 +7,7 @@
 #include "core/archive.h"
 #include "core/memory.h"
 #include "forms/fault.h"
+#include "math/dense.h"
 #include "math/linsolve.h"
 #include "point/acceleration.h"
 #include "point/dense_output.h"
@@ -28,7 +29,8 @@ typedef struct kd_chart_level {
     double      *C;           // (rank x nv) scaled by row
     double      *row;         // (nv) scale factors of the rows that are factored
     double      *unit;        // (n) natural units of the coordinates
-    double      *LU;          // (order x order)
+    double      *LU;          // (order x order); the inverse of a Phi_u with at most KD_INVERT_MOST rows
+    double      *N; // (rank x nind) -inv(Phi_u) Phi_i where that is known, LU is inv(Phi_u) in units as they come then
     int         *pivot;
     kd_linsolve *sparse; // NULL: dense
     int          sparse_order;
@@ -51,6 +53,7 @@ typedef struct kd_statespace_point {
     bool            looked_at; // between steps, not for one
     bool            inside;    // of a step, not known yet: p, s, v are those of its polynomials
     bool            rough;     // dependent positions are known up to kd_dae.slack only
+    bool            unsettled; // or not even so well: the next answer at this time takes away what is left
     double          t;
     const kd_chart *chart;
     double         *x;                                   // (n)
@@ -70,7 +73,7 @@ typedef struct kd_statespace_past {
 } kd_statespace_past;
 
 // A point of the present step: its positions and velocities, and the level of its chart with the matrix of its position
-enum { KD_NEAR_POINTS = 8, KD_NEAR_ROWS = 12 };
+enum { KD_NEAR_POINTS = 8, KD_NEAR_ROWS = KD_INVERT_MOST, KD_NEAR_INDEPENDENT = 6 };
 typedef struct kd_near_point {
     double          t;
     const kd_chart *chart;
@@ -103,7 +106,7 @@ typedef struct kd_statespace_newton {
     double         *KW, *A2, *A1, *A0;
     double         *implicit, *explicit_part; // general case
     int            *pivot, *pivot_w, *kept;
-    double         *rind, *rc, *b;
+    double         *rind, *rc, *b, *parts;
     double         *A;
     double complex *A_complex, *b_complex;
     double          gamma;
@@ -137,6 +140,8 @@ typedef struct kd_statespace {
     struct {
         kd_statespace_point point;    // where the last step ended and the next one starts: t, x, chart, z, rows
         double             *xdot, *F; // (n) there; (n)
+        int                 count;  // of these two that belong to the present motion, whether or not x' is still known
+        kd_statespace_point before; // the accepted point before that, of the same motion
     } accepted;
     kd_statespace_past past;
     double            *unit_v;        // (nv) natural units of velocities
@@ -147,6 +152,11 @@ typedef struct kd_statespace {
         kd_near_point point[KD_NEAR_POINTS];
         double       *GZ;
     } near;
+    struct {
+        bool    in_use;         // accelerations of these points along the constraints
+        double *M, *N, *MN;     // (nv x nv), (nv x nind), (nv x nind)
+        double *residual, *a_p; // (nv) at a = 0; (nv) what the constraints want
+    } along;
     bool                 there;          // the data are at the position that was found last
     bool                 looking;        // between steps: the points of steps stay as they are
     double               scale;          // of the positions at the start in natural units, not below 1
@@ -232,6 +242,7 @@ kd_eval kd_chart_velocities(kd_statespace *self, kd_chart *chart, double t, cons
 // statespace_near.c
 void kd_near_cut(kd_statespace *self);
 void kd_near_forget(kd_statespace *self);
+void kd_near_forget_attempt(kd_statespace *self); // all but accepted points
 void kd_near_part(
     kd_statespace *self); // from the arrays that levels share with charts; kd_near_archive joins them again
 void kd_near_archive(kd_statespace *self, kd_archive *a);
@@ -247,6 +258,12 @@ const double *kd_near_left(kd_statespace *self, const kd_chart *chart, double t,
 // at->p is the guess as before
 kd_eval kd_near_positions(kd_statespace *self, kd_chart *chart, kd_statespace_point *at,
                           kd_near_point **here) KD_NODISCARD;
+
+// statespace_along.c
+void kd_along_cut(kd_statespace *self);
+// a of a point with the matrix of its position, the data at its velocity; *done false: not to be had so
+kd_eval kd_along_accelerations(kd_statespace *self, kd_near_point *here, kd_statespace_point *at,
+                               bool *done) KD_NODISCARD;
 
 // statespace_newton.c
 kd_status kd_statespace_newton_ready(kd_statespace *self) KD_NODISCARD;

@@ -18,6 +18,7 @@
 
 #define FALLING 0.1   // increments that become smaller by this factor at least
 #define BESIDE 1e-3   // error of a prediction, beside the size of positions, from which on it is none
+#define MOST_WEIGHT 2 // of the second one of two points through which N is taken to go on
 #define MOST_ROUNDS 3 // increments, each with the matrix of its own position
 
 void kd_near_cut(kd_statespace *self)
@@ -33,15 +34,30 @@ void kd_near_cut(kd_statespace *self)
         point->p = kd_cut_double(arena, d.np);
         point->v = kd_cut_double(arena, d.nv);
         point->left = kd_cut_double(arena, d.nlambda);
-        point->level.C = kd_cut_matrix(arena, d.nlambda, d.nv);
         point->level.LU = kd_cut_matrix(arena, d.nlambda, d.nlambda);
-        point->level.pivot = kd_cut_int(arena, d.nlambda);
+        point->level.N = kd_cut_matrix(arena, d.nlambda, d.nv);
     }
 }
 
 void kd_near_forget(kd_statespace *self)
 {
     self->near.count = 0;
+}
+
+// Points of accepted times stay, in their order: an attempt may have been on another branch
+void kd_near_forget_attempt(kd_statespace *self)
+{
+    const kd_statespace_point *start = &self->accepted.point, *before = &self->accepted.before;
+    int                        count = 0;
+    for (int k = 0; k < self->near.count; k++) {
+        kd_near_point *point = &self->near.point[k], other = self->near.point[count];
+        const bool     accepted = (start->known && point->t == start->t) || (before->known && point->t == before->t);
+        if (!accepted || point->chart != self->chart) continue;
+        self->near.point[count++] = *point;
+        *point = other;
+    }
+    self->near.count = count;
+    self->near.newest = count > 0 ? count - 1 : 0;
 }
 
 // ---- saved ----------------------------------------------------------------------------------------------------------
@@ -51,19 +67,17 @@ void kd_near_part(kd_statespace *self)
 {
     for (int k = 0; k < KD_NEAR_POINTS; k++) {
         kd_chart_level *level = &self->near.point[k].level;
-        *level = (kd_chart_level){.C = level->C, .LU = level->LU, .pivot = level->pivot};
+        *level = (kd_chart_level){.LU = level->LU, .N = level->N};
     }
 }
 
-// That of the chart, with C, LU and pivots of its own
+// That of the chart, with matrices of its own
 static void share_level(const kd_chart_level *of, kd_chart_level *level)
 {
-    double *C = level->C, *LU = level->LU;
-    int    *pivot = level->pivot;
+    double *LU = level->LU, *N = level->N;
     *level = *of;
-    level->C = C;
     level->LU = LU;
-    level->pivot = pivot;
+    level->N = N;
     level->sparse = NULL;
 }
 
@@ -77,7 +91,6 @@ void kd_near_archive(kd_statespace *self, kd_archive *a)
         int            which = point->chart == &self->charts[1];
         kd_archive_real(a, &point->t);
         kd_archive_int(a, &which, 0, 1);
-        kd_archive_pivots(a, point->level.pivot, self->dims.nlambda);
         point->chart = &self->charts[which];
         const kd_chart_level *of = &self->charts[which].p;
         if (!of->reduced || of->rank == 0 || of->rank > self->dims.nlambda)
@@ -128,21 +141,28 @@ static kd_near_point *place_for(kd_statespace *self, const kd_chart *chart, doub
     return point;
 }
 
-// The level of the chart with C and Phi_u of another position, rows scaled as there
+// The level of the chart with inv(Phi_u) and N = -inv(Phi_u) Phi_i of another position, in units as they come; the rows are scaled
+// as there before they are eliminated
 static bool factor_here(kd_statespace *self, const kd_chart_level *of, kd_chart_level *level)
 {
-    const int nv = self->dims.nv, nlambda = self->dims.nlambda, rank = of->rank;
-    double   *C = level->C, *LU = level->LU;
+    const int nlambda = self->dims.nlambda, rank = of->rank, nind = of->nind;
     share_level(of, level);
-    for (int j = 0; j < nv; j++)
-        for (int i = 0; i < rank; i++)
-            C[i + (ptrdiff_t)j * rank] = self->near.GZ[of->rows[i] + (ptrdiff_t)j * nlambda] * of->row[i];
+    double    *P = level->LU, *N = level->N;
+    const int *dependent = of->independent + nind;
     for (int j = 0; j < rank; j++) {
-        const int     dependent = of->independent[of->nind + j];
-        const double *column = C + (ptrdiff_t)dependent * rank, unit = self->unit_v[dependent];
-        for (int i = 0; i < rank; i++) LU[i + (ptrdiff_t)j * rank] = column[i] * unit;
+        const double *column = self->near.GZ + (ptrdiff_t)dependent[j] * nlambda, unit = self->unit_v[dependent[j]];
+        for (int i = 0; i < rank; i++) P[i + j * rank] = column[of->rows[i]] * of->row[i] * unit;
     }
-    return kd_lu_factor(rank, LU, level->pivot) == 0;
+    if (!kd_invert(rank, P)) return false;
+    for (int j = 0; j < rank; j++)
+        for (int i = 0; i < rank; i++) P[i + j * rank] *= self->unit_v[dependent[i]] * of->row[j];
+    for (int j = 0; j < nind; j++) {
+        const double *column = self->near.GZ + (ptrdiff_t)of->independent[j] * nlambda;
+        double       *to = N + j * rank;
+        for (int i = 0; i < rank; i++) to[i] = -column[of->rows[i]];
+        kd_multiply_few(rank, P, to);
+    }
+    return true;
 }
 
 kd_eval kd_near_place(kd_statespace *self, kd_chart *chart, double t, const double *p, kd_near_point **point)
@@ -172,6 +192,32 @@ static double increment_by(kd_statespace *self, kd_chart_level *level, const dou
     return kd_statespace_move(self, self->e);
 }
 
+// e_d = N e_i at the first look at a time, with N on the line through the two points of the chart that are nearest in time
+static bool move_between(kd_statespace *self, const kd_chart *chart, double t)
+{
+    const kd_near_point *a = NULL, *b = NULL;
+    for (int k = 0; k < self->near.count; k++) {
+        const kd_near_point *point = &self->near.point[k];
+        if (point->chart != chart) continue;
+        if (!a || fabs(t - point->t) < fabs(t - a->t))
+            b = a, a = point;
+        else if (!b || fabs(t - point->t) < fabs(t - b->t))
+            b = point;
+    }
+    if (!b) return false;
+    const double          weight = (t - a->t) / (b->t - a->t);
+    const kd_chart_level *level = &a->level;
+    const int             rank = level->rank, *dependent = level->independent + level->nind;
+    if (!(fabs(weight) <= MOST_WEIGHT)) return false;
+    for (int i = 0; i < rank; i++) self->e[dependent[i]] = 0;
+    for (int j = 0; j < level->nind; j++) {
+        const double *N = a->level.N + (ptrdiff_t)j * rank, *other = b->level.N + (ptrdiff_t)j * rank;
+        self->e[level->independent[j]] = self->rind[j];
+        for (int i = 0; i < rank; i++) self->e[dependent[i]] += (N[i] + weight * (other[i] - N[i])) * self->rind[j];
+    }
+    return true;
+}
+
 // To y along the constraints, with what was left over if the guess is a point of the same time
 static double move_to(kd_statespace *self, kd_chart *chart, kd_statespace_point *at)
 {
@@ -179,7 +225,11 @@ static double move_to(kd_statespace *self, kd_chart *chart, kd_statespace_point 
     kd_chart_level *level = kd_near_level(self, chart, at->t);
     kd_chart_pick(level, at->p, self->rind);
     for (int i = 0; i < level->nind; i++) self->rind[i] = at->x[i] - self->rind[i];
-    const double size = increment_by(self, level, self->rind, kd_near_left(self, chart, at->t, at->p));
+    double size;
+    if (!kd_near_find(self, chart, at->t) && move_between(self, chart, at->t))
+        size = kd_statespace_move(self, self->e);
+    else
+        size = increment_by(self, level, self->rind, kd_near_left(self, chart, at->t, at->p));
     for (int i = 0; i < np; i++) at->p[i] += self->e[i];
     for (int i = 0; i < level->nind; i++) at->p[level->independent[i]] = at->x[i];
     return size;
@@ -209,13 +259,17 @@ kd_eval kd_near_positions(kd_statespace *self, kd_chart *chart, kd_statespace_po
     if (answer != KD_EVAL_OK) return kd_statespace_note(self, answer, "");
     const double slack = self->dae->slack * fmax(1, kd_statespace_reach(self, at->p));
     memcpy(self->before, at->p, (size_t)np * sizeof *at->p);
-    double allowed = fmax(FALLING * move_to(self, chart, at), BESIDE * self->scale);
+    const bool first = !kd_near_find(self, chart, at->t);
+    double     allowed = fmax(FALLING * move_to(self, chart, at), BESIDE * self->scale);
     for (int k = 0; k < MOST_ROUNDS; k++) {
         kd_near_point *point;
         double         size = INFINITY;
         answer = look_here(self, chart, at, &point, &size);
         if (answer != KD_EVAL_OK || !point) break;
-        if (size <= slack) {
+        // the first look at a time may leave what the next one takes away: its square is within the slack
+        const bool enough = first && k == 0 && self->dae->patient && size <= sqrt(slack);
+        if (enough && size > slack) self->dae->unsettled = true;
+        if (size <= slack || enough) {
             *here = point;
             return KD_EVAL_OK;
         }

@@ -101,6 +101,7 @@ static void cut_newton(kd_statespace *self)
     newton->rind = kd_cut_double(arena, d.np + d.nv);
     newton->rc = kd_cut_double(arena, nc);
     newton->b = kd_cut_double(arena, 2 * n);
+    newton->parts = kd_cut_double(arena, n);
     newton->A_complex = kd_arena_cut(arena, (size_t)n * (size_t)n, sizeof(double complex));
     newton->b_complex = kd_arena_cut(arena, 2 * (size_t)n, sizeof(double complex));
 }
@@ -576,7 +577,7 @@ kd_status kd_statespace_factor(void *impl, double gamma_real, double gamma_re, d
     kd_statespace_newton *newton = &self->newton;
     int                   m = reduced_order(newton);
     kd_status             status = KD_OK;
-    kd_near_forget(self); // another attempt of a step
+    kd_near_forget_attempt(self); // another attempt of a step
     if (gamma_real != 0) newton->gamma = gamma_real;
     newton->gamma_complex = newton->gamma_pair[newton->pair] = gamma_re + gamma_im * I;
     self->counters.decompositions += gamma_real != 0;
@@ -645,6 +646,17 @@ static void right_side(const kd_statespace_newton *newton, const double *y, doub
     for (int i = 0; i < nz; i++) c[i] += unit * b[i];
 }
 
+// The same where y' = v_ind: c = (E u, b_r) - K W b_y with u = b_v + gamma b_y, one part of it
+static void plain_side(const kd_statespace_newton *newton, const double *u, const double *y, double *c)
+{
+    const int niv = newton->niv, nz = niv + newton->nr;
+    double   *b = newton->b;
+    multiply(nz, niv, -1, newton->KW, y, c);
+    multiply(niv, niv, 1, newton->E, u, b);
+    for (int i = 0; i < niv; i++) c[i] += b[i];
+    for (int i = niv; i < nz; i++) c[i] += y[niv + i];
+}
+
 // One part (real or imaginary) of the increment: dv = W (gamma dy - K_y dy - b_y); rate = gamma dy - b_y comes in y
 static void velocity_increments(const kd_statespace_newton *newton, const double *dy, double *y)
 {
@@ -668,10 +680,16 @@ void kd_statespace_solve_real(void *impl, double *y)
     double complex       *c = newton->b_complex;
     double               *z = newton->b + n;
     self->counters.solves++;
-    memset(c, 0, (size_t)m * sizeof *c);
     // dy and dr, or dy, dv and dr
-    right_side(newton, y, newton->gamma, c, 1);
-    for (int i = 0; i < m; i++) z[i] = creal(c[i]);
+    if (newton->plain && newton->second_order && nip > 0) {
+        double *u = newton->rind;
+        for (int i = 0; i < nip; i++) u[i] = y[nip + i] + newton->gamma * y[i];
+        plain_side(newton, u, y, z);
+    } else {
+        memset(c, 0, (size_t)m * sizeof *c);
+        right_side(newton, y, newton->gamma, c, 1);
+        for (int i = 0; i < m; i++) z[i] = creal(c[i]);
+    }
     if (m > 0) kd_linsolve_solve(newton->solver, z);
     // components that stand for nothing: gamma dx = rhs
     for (int i = newton->ncolumns; i < n; i++) y[i] /= newton->gamma;
@@ -686,6 +704,22 @@ void kd_statespace_solve_real(void *impl, double *y)
     memcpy(y + 2 * nip, z + nip, (size_t)newton->nr * sizeof *y);
 }
 
+// Both parts where y' = v_ind
+static void plain_complex_side(const kd_statespace_newton *newton, const double *y_re, const double *y_im,
+                               double complex gamma, double complex *c)
+{
+    const int    n = newton->niv, nz = n + newton->nr;
+    const double g_re = creal(gamma), g_im = cimag(gamma);
+    double      *u_re = newton->rind, *u_im = u_re + n, *re = newton->b + nz, *im = newton->parts;
+    for (int i = 0; i < n; i++) {
+        u_re[i] = y_re[n + i] + (g_re * y_re[i] - g_im * y_im[i]);
+        u_im[i] = y_im[n + i] + (g_re * y_im[i] + g_im * y_re[i]);
+    }
+    plain_side(newton, u_re, y_re, re);
+    plain_side(newton, u_im, y_im, im);
+    for (int i = 0; i < nz; i++) c[i] = re[i] + im[i] * I;
+}
+
 void kd_statespace_solve_complex(void *impl, double *y_re, double *y_im)
 {
     kd_statespace        *self = impl;
@@ -693,10 +727,14 @@ void kd_statespace_solve_complex(void *impl, double *y_re, double *y_im)
     int                   m = reduced_order(newton), n = self->dae->n, nip = newton->nip;
     double complex       *c = newton->b_complex, gamma = newton->gamma_complex;
     double               *part = newton->b + n;
-    memset(c, 0, (size_t)m * sizeof *c);
     // the same with complex gamma
-    right_side(newton, y_re, gamma, c, 1);
-    right_side(newton, y_im, gamma, c, I);
+    if (newton->plain && newton->second_order && nip > 0)
+        plain_complex_side(newton, y_re, y_im, gamma, c);
+    else {
+        memset(c, 0, (size_t)m * sizeof *c);
+        right_side(newton, y_re, gamma, c, 1);
+        right_side(newton, y_im, gamma, c, I);
+    }
     if (m > 0) kd_linsolve_solve_complex(newton->solver, c);
     // components that nothing moves
     for (int i = newton->ncolumns; i < n; i++) {
@@ -714,9 +752,9 @@ void kd_statespace_solve_complex(void *impl, double *y_re, double *y_im)
     }
     // second-order form: dv from dy, for both parts
     for (int i = 0; i < nip; i++) {
-        double complex rate = gamma * c[i] - (y_re[i] + I * y_im[i]);
-        y_re[i] = creal(rate);
-        y_im[i] = cimag(rate);
+        const double g_re = creal(gamma), g_im = cimag(gamma), re = creal(c[i]), im = cimag(c[i]);
+        y_re[i] = g_re * re - g_im * im - y_re[i];
+        y_im[i] = g_re * im + g_im * re - y_im[i];
     }
     for (int i = 0; i < nip; i++) part[i] = creal(c[i]);
     velocity_increments(newton, part, y_re);

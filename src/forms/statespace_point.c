@@ -11,6 +11,7 @@
 #define PATH_STEP 0.25  // part of a step beyond which positions are not followed: it had better be shorter
 #define PATH_LEAST 0.01 // the same where it was not too long
 #define PATH_PARTS 1e4  // of one step, at most: nothing that a step resolves turns more often in it
+#define MOST_AHEAD 2    // steps by which the motion of the last one is taken to go on
 #define FOLLOWED 0.2    // part of the size of positions by which prescribed ones may move at once
 
 // Times before the last choice of coordinates belong to the ones before it: dense output of the step that led to it.
@@ -33,14 +34,15 @@ static bool is_point_of(const kd_statespace *self, const kd_statespace_point *po
 
 bool kd_statespace_same_point(const kd_statespace *self, const kd_statespace_point *point, double t, const double *x)
 {
-    return point->known && (!point->rough || self->dae->slack > 0) && is_point_of(self, point, t, x);
+    return point->known && !point->unsettled && (!point->rough || self->dae->slack > 0) &&
+           is_point_of(self, point, t, x);
 }
 
 void kd_statespace_set_point(const kd_statespace *self, kd_statespace_point *point, double t, const double *x)
 {
     kd_dims         d = self->dims;
     const kd_state *state = self->state;
-    point->known = point->looked_at = point->inside = point->rough = false;
+    point->known = point->looked_at = point->inside = point->rough = point->unsettled = false;
     point->t = t;
     point->chart = kd_statespace_chart_at(self, t);
     memmove(point->x, x, (size_t)self->dae->n * sizeof *x);
@@ -139,6 +141,36 @@ static kd_eval predict(kd_statespace *self, kd_statespace_point *at, double t)
     return kd_chart_move(self, at->p);
 }
 
+// Where the motion of the last step goes on: at is set to the start of the present one, and p to the polynomial of degree 5
+// that has p, v and a of both ends of the last step, with u = tau/H
+//
+//     p0 + tau v0 + tau^2/2 a0 - u^3 ((10 + 15 u + 6 u^2) A + (4 + 7 u + 3 u^2) B + (1 + u)^2/2 C)
+//
+// where A, B / H, C / H^2 are what p, v, a of the point before differ by from those of the first three terms. false: there is no such
+// motion, or it would lead far
+static bool guess_ahead(kd_statespace *self, kd_statespace_point *at, double t)
+{
+    const kd_statespace_point *start = &self->accepted.point, *before = &self->accepted.before;
+    if (!self->identity || self->accepted.count < 2) return false;
+    const double H = start->t - before->t, tau = t - start->t, u = tau / H, cube = u * u * u;
+    if (!(u > 0 && u <= MOST_AHEAD)) return false;
+    const double wA = -cube * (10 + u * (15 + 6 * u)), wB = -cube * (4 + u * (7 + 3 * u)) * H;
+    const double wC = -0.5 * cube * (1 + u) * (1 + u) * H * H;
+    for (int i = 0; i < self->dims.nv; i++) {
+        const double v = start->v[i], a = start->a[i];
+        const double A = before->p[i] - (start->p[i] - H * (v - 0.5 * H * a)), B = before->v[i] - (v - H * a);
+        self->e[i] = tau * (v + 0.5 * tau * a) + wA * A + wB * B + wC * (before->a[i] - a);
+    }
+    if (!(kd_statespace_move(self, self->e) <= FOLLOWED * self->scale)) return false;
+    for (int i = 0; i < self->dims.nv; i++) {
+        at->p[i] = start->p[i] + self->e[i];
+        at->v[i] = start->v[i] + tau * start->a[i];
+    }
+    memcpy(at->a, start->a, (size_t)self->dims.nv * sizeof *at->a);
+    self->guess_t = start->t;
+    return true;
+}
+
 // A point of the same time that this step has solved already, if it is nearer than the last accepted one
 static bool guess_near(kd_statespace *self, const kd_chart *chart, kd_statespace_point *at)
 {
@@ -225,19 +257,20 @@ static void give_up(kd_statespace *self, kd_chart *chart, kd_statespace_point *a
     self->fault = fault;
 }
 
-// p, s and v at (t, x); the data are left there, at the velocity stage
+// p, s and v at (t, x); the data are left there, at the velocity stage. *here: the point of a position that was carried along
 static kd_eval solve_positions_and_velocities(kd_statespace *self, kd_chart *chart, kd_statespace_point *at,
-                                              bool inside)
+                                              bool inside, kd_near_point **here)
 {
-    const double  *v_ind = at->x + chart->p.nind;
-    kd_near_point *here = NULL;
+    const double *v_ind = at->x + chart->p.nind;
+    *here = NULL;
     self->there = false;
-    kd_eval answer = inside ? KD_EVAL_OK : kd_near_positions(self, chart, at, &here);
-    at->rough = here != NULL;
-    if (answer == KD_EVAL_OK && !here)
+    kd_eval answer = inside ? KD_EVAL_OK : kd_near_positions(self, chart, at, here);
+    at->rough = *here != NULL;
+    at->unsettled = *here && self->dae->unsettled;
+    if (answer == KD_EVAL_OK && !*here)
         answer = inside ? solve_inside(self, chart, at) : solve_positions(self, chart, at);
     if (answer != KD_EVAL_OK) return answer;
-    return kd_chart_velocities(self, chart, at->t, v_ind, at->p, at->s, at->r, at->v, here);
+    return kd_chart_velocities(self, chart, at->t, v_ind, at->p, at->s, at->r, at->v, *here);
 }
 
 // a of the explicit formalism, for equations without multipliers and auxiliary variables
@@ -248,8 +281,13 @@ static kd_eval explicit_acceleration(kd_statespace *self, kd_statespace_point *a
     return kd_statespace_note_data(self, kd_eom_acceleration(data, at->a));
 }
 
-static kd_eval solve_accelerations(kd_statespace *self, kd_statespace_point *at)
+static kd_eval solve_accelerations(kd_statespace *self, kd_statespace_point *at, kd_near_point *here)
 {
+    if (here) {
+        bool          done;
+        const kd_eval answer = kd_along_accelerations(self, here, at, &done);
+        if (answer != KD_EVAL_OK || done) return answer;
+    }
     if (self->direct) {
         kd_eval answer = explicit_acceleration(self, at);
         if (answer != KD_EVAL_RETRY) return answer; // M singular for the recursion: once more with all equations
@@ -294,11 +332,13 @@ kd_eval kd_statespace_solve(kd_statespace *self, double t, const double *x)
     memcpy(at->lambda, self->guess + d.nw + d.ns, (size_t)(d.nlambda + d.nmu) * sizeof *x);
     memcpy(at->r, at->x + nip + niv, (size_t)d.nr * sizeof *x);
     // p, s, v, then a, lambda, mu, w, then p' and r'
-    const bool near = !inside && guess_near(self, chart, at);
-    const bool begun = !inside && !near && guess_start(self, at, t);
-    kd_eval    answer = (solved && !inside && !near) || begun ? predict(self, at, t) : KD_EVAL_OK;
-    if (answer == KD_EVAL_OK) answer = solve_positions_and_velocities(self, chart, at, inside);
-    if (answer == KD_EVAL_OK) answer = solve_accelerations(self, at);
+    const bool     near = !inside && guess_near(self, chart, at);
+    const bool     ahead = !inside && !near && guess_ahead(self, at, t);
+    const bool     begun = !inside && !near && !ahead && guess_start(self, at, t);
+    kd_eval        answer = (solved && !inside && !near && !ahead) || begun ? predict(self, at, t) : KD_EVAL_OK;
+    kd_near_point *here = NULL;
+    if (answer == KD_EVAL_OK) answer = solve_positions_and_velocities(self, chart, at, inside, &here);
+    if (answer == KD_EVAL_OK) answer = solve_accelerations(self, at, here);
     if (answer == KD_EVAL_OK) answer = other_rates(self, at);
     if (answer != KD_EVAL_OK) {
         give_up(self, chart, at, answer == KD_EVAL_STOP);

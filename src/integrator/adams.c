@@ -151,8 +151,10 @@ static kd_status predict(kd_adams *self, double t, double h)
 {
     kd_explicit *frame = &self->frame;
     const int    k = self->k;
+    // coefficients of steps of different length, as far as the past is known
     find_beta(self, t, k + 2 < self->known ? k + 2 : self->known);
     find_g(self, t, h, k + 2 < self->known + 1 ? k + 2 : self->known + 1);
+    // x + h sum g_j beta_j Phi_j, and the slope that the polynomial has there
     for (int i = 0; i < frame->n; i++) {
         double way = 0, slope = 0;
         for (int j = k - 1; j >= 0; j--) {
@@ -164,6 +166,7 @@ static kd_status predict(kd_adams *self, double t, double h)
         self->last[i] = slope;
     }
     const kd_status status = kd_explicit_rhs(frame, t, self->predicted, self->f);
+    // the last difference: slope at the predicted point minus that of the polynomial
     for (int i = 0; i < frame->n && status >= 0; i++) self->last[i] = self->f[i] - self->last[i];
     return status;
 }
@@ -176,6 +179,7 @@ static double error_of(kd_adams *self, int j, double *weighted)
     const double       factor = frame->h * (self->g[j] - (j > 0 ? self->g[j - 1] : 0));
     double             sum = 0;
     int                counted = 0;
+    // differences of order j: from those of order k by terms of the past, up or down
     for (int i = 0; i < frame->n; i++) {
         double e = self->last[i];
         for (int l = k - 1; l >= j; l--) e += self->beta[l] * self->Phi[l][i];
@@ -272,12 +276,8 @@ static double shrink(kd_explicit *frame, double err)
 static kd_status radius(kd_explicit *frame, double *out)
 {
     const kd_adams *self = whole(frame);
-    double          num = 0, den = 0;
-    for (int i = 0; i < frame->n; i++) {
-        num += pow(frame->k_end[i] - self->f[i], 2);
-        den += pow(frame->x_new[i] - self->predicted[i], 2);
-    }
-    *out = den > 0 && self->made <= STIFF_SLOPES ? frame->h * sqrt(num / den) / border[self->made] : 0;
+    const bool      low = self->made <= STIFF_SLOPES;
+    *out = low ? kd_explicit_radius(frame, self->f, self->predicted) / border[self->made] : 0;
     return KD_OK;
 }
 

@@ -20,8 +20,6 @@ static const kd_option options[] = {
 #ifdef KD_WITH_SUNDIALS
 
 #include "core/text.h"
-#include <arkode/arkode_arkstep.h>
-#include <arkode/arkode_erkstep.h>
 #include <math.h>
 #include <string.h>
 
@@ -235,13 +233,14 @@ static void release(kd_sundials *self)
         .derivative = S##GetDky, .set_first = S##SetInitStep, .step_in_use = step_in_use, .start = start,              \
         .evolve = evolve, .release = release                                                                           \
     }
-static const kd_sundials_calls erk = CALLS(ERKStep), dirk = CALLS(ARKStep);
 
 static kd_status init(kd_integrator *integrator)
 {
     kd_sundials               *self = (kd_sundials *)integrator;
     const kd_sundials_options *o = &integrator->opt.arkode;
-    kd_status                  status = kd_sundials_open(self, o->method == KD_ARKODE_ERK ? &erk : &dirk, o);
+    // functions of a library that is loaded now: no constants
+    const kd_sundials_calls erk = CALLS(ERKStep), dirk = CALLS(ARKStep);
+    kd_status               status = kd_sundials_open(self, o->method == KD_ARKODE_ERK ? &erk : &dirk, o);
     if (status < 0) return status;
     // ARKStep gets the right-hand side as its implicit part, and no explicit one
     self->memory = is_explicit(self) ? ERKStepCreate(kd_sundials_rhs, 0, self->x, self->context)

@@ -18,8 +18,9 @@ void kd_attempt_weights(const kd_dae *dae, double h, double longest, const doubl
     const double of_index[] = {0, 1, fmin(h, 1), fmin(h * h, 1)};
     const double least = fmin(COUNTED, SHORTER * longest / kd_attempt_time(dae));
     for (int i = 0; i < dae->n; i++) {
-        const bool lasts = dae->index[i] == 2 && dae->component[i] == KD_COMPONENT_VELOCITY;
-        weight_newton[i] = weight[i] * fmax(of_index[dae->index[i] < 3 ? dae->index[i] : 3], lasts ? least : 0);
+        const bool   lasts = dae->index[i] == 2 && dae->component[i] == KD_COMPONENT_VELOCITY;
+        const double by_index = of_index[dae->index[i] < 3 ? dae->index[i] : 3];
+        weight_newton[i] = weight[i] * (lasts && least > by_index ? least : by_index);
     }
 }
 

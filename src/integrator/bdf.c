@@ -114,38 +114,56 @@ static double curvature_of(const kd_bdf *b, int i)
 // lasts: by p'' e the energy is off for good, where a force acts on a short way only. So this, too, must be within the
 // tolerance of the speed. Where the motion turns, p' is what it has been lately. As a rule the error of the velocity is the
 // larger one of both; not where p'' is constant, and order 1 has no error but that of p.
-static double position_tolerance(const kd_bdf *b, int i, double tolerance)
+static double position_tolerance(const kd_bdf *b, int i, double unit, double tolerance)
 {
-    const double unit = kd_attempt_unit(b->base.dae, i) / kd_attempt_time(b->base.dae), speed = b->speed[i];
-    const double curvature = curvature_of(b, i);
+    const double speed = b->speed[i], curvature = curvature_of(b, i);
     const double allowed = MEANS * speed * (b->base.atol[i] * unit + b->base.rtol[i] * speed);
-    // the first step behind a kink has a past that was moved along, by jumps of few digits
-    if (b->index_3 || b->base.opt.bdf.dassl_rules || b->kinked || b->lands || b->accepted_since_start < SETTLED ||
-        !(curvature * tolerance > allowed))
-        return tolerance;
-    const double least = fmax(MOST_TIGHTER * tolerance, ROUNDING * fabs(b->past.D[0][i]));
-    return fmin(tolerance, fmax(allowed / curvature, least));
+    if (!(curvature * tolerance > allowed)) return tolerance;
+    // at least a part of it, and what rounding asks for
+    const double part = MOST_TIGHTER * tolerance, rounding = ROUNDING * fabs(b->past.D[0][i]),
+                 size = allowed / curvature;
+    const double least = part > rounding ? part : rounding, tighter = size > least ? size : least;
+    return tighter < tolerance ? tighter : tolerance;
+}
+
+// Not in the first step behind a kink, which has a past that was moved along, by jumps of few digits
+static bool positions_mean_speed(const kd_bdf *b)
+{
+    return !(b->index_3 || b->base.opt.bdf.dassl_rules || b->kinked || b->lands || b->accepted_since_start < SETTLED);
 }
 
 // How fast positions move
 static void watch_speed(kd_bdf *b)
 {
-    for (int i = 0; i < b->n; i++) b->speed[i] = fmax(fabs(b->slope[i]), SPEED_FADES * b->speed[i]);
+    for (int i = 0; i < b->n; i++) {
+        const double now = fabs(b->slope[i]), before = SPEED_FADES * b->speed[i];
+        b->speed[i] = now > before ? now : before;
+    }
 }
 
 // While the start values of fixed steps are made, tolerances are as tight as they can be; behind jumps, where starts
 // follow each other and what they lose adds up, tighter than asked for.
 void kd_bdf_set_weights(kd_bdf *b)
 {
-    bool          tight = b->grid_wanted > 0;
-    const double *x = b->past.D[0];
+    const kd_dae *dae = b->base.dae;
+    const bool    tight = b->grid_wanted > 0, means = positions_mean_speed(b);
+    const double *x = b->past.D[0], *atol = b->base.atol, *rtol = b->base.rtol, time = kd_attempt_time(dae);
+    const double *usual = b->base.usual, *unit = dae->unit;
+    double       *tolerance = b->weight;
     watch_speed(b);
-    for (int i = 0; i < b->n; i++) {
-        const double unit = kd_attempt_unit(b->base.dae, i), least = START_TOLERANCE * (unit + fabs(x[i]));
-        double       tolerance = kd_integrator_tolerance(&b->base, i, b->base.atol[i] * unit, x[i]);
-        if (b->base.dae->component[i] == KD_COMPONENT_POSITION) tolerance = position_tolerance(b, i, tolerance);
-        b->weight[i] = 1 / (tight ? least : b->behind ? fmin(tolerance, fmax(BEHIND * tolerance, least)) : tolerance);
+    // kd_integrator_tolerance: of most components in a plain loop, then of those beyond their usual size
+    for (int i = 0; i < b->n; i++) tolerance[i] = (unit ? atol[i] * unit[i] : atol[i]) + rtol[i] * fabs(x[i]);
+    for (int i = 0; usual && i < b->n; i++)
+        if (fabs(x[i]) > usual[i])
+            tolerance[i] = kd_integrator_tolerance(&b->base, i, atol[i] * kd_attempt_unit(dae, i), x[i]);
+    for (int i = 0; means && i < b->n; i++)
+        if (dae->component[i] == KD_COMPONENT_POSITION)
+            tolerance[i] = position_tolerance(b, i, kd_attempt_unit(dae, i) / time, tolerance[i]);
+    for (int i = 0; (tight || b->behind) && i < b->n; i++) {
+        const double least = START_TOLERANCE * (kd_attempt_unit(dae, i) + fabs(x[i]));
+        tolerance[i] = tight ? least : fmin(tolerance[i], fmax(BEHIND * tolerance[i], least));
     }
+    for (int i = 0; i < b->n; i++) b->weight[i] = 1 / tolerance[i];
 }
 
 // ---- error estimates ------------------------------------------------------------------------------------------------
@@ -263,7 +281,7 @@ static void report(kd_bdf *b, kd_attempt outcome, double error, const double *ve
     b->base.dae->observe(&r, b->base.dae->observer);
 }
 
-static kd_status fail(kd_bdf *b, kd_status status)
+static kd_status explain_end(kd_bdf *b, kd_status status)
 {
     // with steps of fixed size the usual advice (tolerances) would not help
     const bool  stuck = b->base.opt.h_fixed > 0 && (status == KD_ERR_STEP_TOO_SMALL || status == KD_ERR_NEWTON);
@@ -513,7 +531,7 @@ static kd_status variable_step(kd_bdf *b, double t_end)
         if (too_small(b)) {
             if (b->base.worst < 0 && b->accepted_since_start > 0)
                 b->base.worst = kd_attempt_worst(b->n, b->e, b->index_weight);
-            return fail(b, KD_ERR_STEP_TOO_SMALL);
+            return explain_end(b, KD_ERR_STEP_TOO_SMALL);
         }
         // predict and correct; then the local error, error |x - P|, in tolerances
         kd_status        status = attempt(b);
@@ -530,7 +548,7 @@ static kd_status variable_step(kd_bdf *b, double t_end)
             after_error(b, &s, ++failures);
             if (b->kinked && b->grid_wanted == 0) {
                 status = kd_bdf_forget_past(b);
-                if (status < 0) return fail(b, status);
+                if (status < 0) return explain_end(b, status);
                 choose_step(b, t_end);
                 proposed = b->h_next;
             }
@@ -547,7 +565,7 @@ static kd_status variable_step(kd_bdf *b, double t_end)
         }
         // Newton or a function failed: a shorter step, unless that cannot help
         status = after_failure(b, status, &singular);
-        if (status < 0) return fail(b, status);
+        if (status < 0) return explain_end(b, status);
     }
 }
 
@@ -564,7 +582,7 @@ static kd_status fixed_step(kd_bdf *b, double t_end)
     // after_failure answers with the reason, as a fixed step is not repeated
     if (status < 0) {
         status = after_failure(b, status, &singular);
-        return fail(b, status);
+        return explain_end(b, status);
     }
     report(b, KD_ATTEMPT_ACCEPTED, 0, b->e);
     kd_bdf_estimates none = {0};
@@ -607,12 +625,12 @@ static kd_status relabel(kd_bdf *b)
     kd_eval answer = f->relabel(b->base.dae->impl, t, b->x, &changed);
     if (answer != KD_EVAL_OK) {
         kd_bdf_keep_fault(b, answer == KD_EVAL_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_RETRY_FAILED);
-        return fail(b, b->base.cause);
+        return explain_end(b, b->base.cause);
     }
     // new coordinates without a past: an ordinary start at the same point
     if (!changed || keep_past(b)) return KD_OK;
     kd_status status = kd_bdf_start(b, t, b->x, false);
-    return status < 0 ? fail(b, status) : KD_OK;
+    return status < 0 ? explain_end(b, status) : KD_OK;
 }
 
 // A step of the grid that fixed steps start from
@@ -636,7 +654,7 @@ static kd_status step(kd_integrator *base, double t_end)
         kd_text(base->message, sizeof base->message, "bdf: start comes before step");
         return KD_ERR_STAGE;
     }
-    if (!(t_end >= base->t)) return fail(b, KD_ERR_TIME);
+    if (!(t_end >= base->t)) return explain_end(b, KD_ERR_TIME);
     // t_end is reached already, up to rounding of t
     if (kd_integrator_is_there(base, t_end)) {
         base->t = b->past.t[0] = t_end;

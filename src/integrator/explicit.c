@@ -71,7 +71,7 @@ kd_status kd_explicit_rhs(kd_explicit *self, double t, const double *x, double *
     return answer == KD_EVAL_OK ? KD_OK : eval_cause(self, answer);
 }
 
-static kd_status fail(kd_explicit *self, kd_status status)
+static kd_status explain_end(kd_explicit *self, kd_status status)
 {
     const char *advice = "";
     char        head[120];
@@ -271,22 +271,28 @@ static void find_worst(kd_explicit *self)
 
 // ---- stiffness ------------------------------------------------------------------------------------------------------
 
+double kd_explicit_radius(const kd_explicit *self, const double *f, const double *x)
+{
+    double num = 0, den = 0;
+    for (int i = 0; i < self->n; i++) {
+        const double scale = kd_explicit_scale(self, i);
+        num += pow((self->k_end[i] - f[i]) / scale, 2);
+        den += pow((self->x_new[i] - x[i]) / scale, 2);
+    }
+    return den > 0 ? self->h * sqrt(num / den) : 0;
+}
+
 // h |k_end - k_last| / |x_1 - X_last| at the same time t + h estimates h times the largest eigenvalue (HNW II, IV.2)
 static kd_status stages_radius(kd_explicit *self, double *radius)
 {
     const kd_explicit_tableau *b = self->tableau;
-    double                     num = 0, den = 0;
     const double              *k_last = self->k[b->stages - 1];
     if (self->points) { // whose multipliers do not belong to X alone
         kd_status status = kd_explicit_rhs(self, end_time(self), self->X, self->k_other);
         if (status < 0) return status;
         k_last = self->k_other;
     }
-    for (int i = 0; i < self->n; i++) {
-        num += pow(self->k_end[i] - k_last[i], 2);
-        den += pow(self->x_new[i] - self->X[i], 2);
-    }
-    *radius = den > 0 ? self->h * sqrt(num / den) / b->stiff : 0;
+    *radius = kd_explicit_radius(self, k_last, self->X) / b->stiff;
     return KD_OK;
 }
 
@@ -576,7 +582,7 @@ kd_status kd_explicit_step(kd_integrator *base, double t_end)
     self->base.message[0] = '\0';
     if (!self->started)
         return kd_text(self->base.message, sizeof self->base.message, "start comes before step"), KD_ERR_STAGE;
-    if (!(t_end >= self->base.t)) return fail(self, KD_ERR_TIME);
+    if (!(t_end >= self->base.t)) return explain_end(self, KD_ERR_TIME);
     if (kd_integrator_is_there(base, t_end)) {
         base->t = t_end;
         return KD_OK;
@@ -584,14 +590,14 @@ kd_status kd_explicit_step(kd_integrator *base, double t_end)
     // the coordinates may change only here; then the first attempt's size
     kd_status status = relabel(self);
     if (status == KD_OK) status = choose_step(self, t_end);
-    if (status < 0) return fail(self, status);
+    if (status < 0) return explain_end(self, status);
     // k_0 = f at the start is that of the end of the last step, for all attempts
     memcpy(self->k_start, self->k_next, (size_t)self->n * sizeof(double));
     self->dense_known = false;
     for (;;) {
         double err = 0;
         self->base.stats.steps++;
-        if (too_small(self)) return fail(self, KD_ERR_STEP_TOO_SMALL);
+        if (too_small(self)) return explain_end(self, KD_ERR_STEP_TOO_SMALL);
         if (!self->to_end && base->opt.h_fixed == 0) self->h = kd_attempt_exact(base->t, self->h);
         status = attempt(self, &err);
         if (status == KD_OK && err < 1) {
@@ -606,7 +612,7 @@ kd_status kd_explicit_step(kd_integrator *base, double t_end)
             reject(self, self->method->shrink(self, err));
         } else {
             status = after_failure(self, status);
-            if (status < 0) return fail(self, status);
+            if (status < 0) return explain_end(self, status);
         }
     }
 }

@@ -63,8 +63,11 @@ void kd_explicit_init(kd_explicit *self, const kd_explicit_class *method);
 // Does the form have a right-hand side? equations: what the method integrates
 kd_status kd_explicit_check(const kd_dae *dae, const char *name, const char *equations, char *message, size_t size);
 kd_status kd_explicit_rhs(kd_explicit *self, double t, const double *x, double *xdot);
-kd_status kd_explicit_evaluate_end(kd_explicit *self);       // k_end = f(t + h, x_new)
-double    kd_explicit_scale(const kd_explicit *self, int i); // of errors: atol + rtol max(|x|, |x_new|)
+kd_status kd_explicit_evaluate_end(kd_explicit *self); // k_end = f(t + h, x_new)
+// h |f(x_new) - f| / |x_new - x|, f = f(x), at t + h: h times the largest eigenvalue where x - x_new is mostly stiff. Norms over
+// the scales of errors: metres and radians, metres and metres per second have none in common
+double kd_explicit_radius(const kd_explicit *self, const double *f, const double *x);
+double kd_explicit_scale(const kd_explicit *self, int i); // of errors: atol + rtol max(|x|, |x_new|)
 
 // ---- of the integrator's class --------------------------------------------------------------------------------------
 kd_status kd_explicit_restart(kd_integrator *self, double t, const double *x, kd_restart mode);

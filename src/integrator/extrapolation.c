@@ -360,16 +360,11 @@ static double shrink(kd_explicit *frame, double err)
 static kd_status radius(kd_explicit *frame, double *out)
 {
     kd_extrapolation *self = whole(frame);
-    double            num = 0, den = 0;
     if (self->columns < 2) return KD_ERR_RETRY_FAILED;
     // f at the lower approximation; at the better one it is known
     kd_status status = kd_explicit_rhs(frame, frame->base.t + frame->h, self->lower, self->f);
     if (status < 0) return status;
-    for (int i = 0; i < frame->n; i++) {
-        num += pow(frame->k_end[i] - self->f[i], 2);
-        den += pow(frame->x_new[i] - self->lower[i], 2);
-    }
-    *out = den > 0 ? frame->h * sqrt(num / den) / (AT_BORDER * self->border[self->columns - 1]) : 0;
+    *out = kd_explicit_radius(frame, self->f, self->lower) / (AT_BORDER * self->border[self->columns - 1]);
     return KD_OK;
 }
 

@@ -19,7 +19,6 @@ static const kd_option options[] = {
 
 #include "core/text.h"
 #include "integrator/attempt.h"
-#include <ida/ida.h>
 #include <math.h>
 
 #define FORMS "ggl, index2, index1, baumgarte2, baumgarte1, ode, statespace or index3" // that IDA can integrate
@@ -88,6 +87,8 @@ static int weights(N_Vector x, N_Vector weight, void *user_data)
 static kd_status check(const kd_dae *dae, const kd_integrator_options *o, char *message, size_t size)
 {
     (void)o;
+    const kd_status status = kd_sundials_check("IDA", message, size);
+    if (status < 0) return status;
     if (dae->selectors || dae->nrows != dae->n) {
         kd_text(message, size, "IDA does not integrate the %s form, %s; use " FORMS, dae->methods->name,
                 dae->selectors ? "whose selectors change" : "which is not square");
@@ -188,23 +189,23 @@ static void release(kd_sundials *base)
     if (self->id) N_VDestroy(self->id);
 }
 
-static const kd_sundials_calls calls = {.count = count,
-                                        .local_errors = IDAGetEstLocalErrors,
-                                        .weights = IDAGetErrWeights,
-                                        .derivative = IDAGetDky,
-                                        .set_first = IDASetInitStep,
-                                        .set_longest = IDASetMaxStep,
-                                        .first_step = first_step,
-                                        .start = start,
-                                        .evolve = evolve,
-                                        .release = release};
-
 static kd_status init(kd_integrator *integrator)
 {
     kd_ida      *self = (kd_ida *)integrator;
     kd_sundials *base = &self->base;
     const bool   own = integrator->opt.ida.own_linear_algebra;
-    kd_status    status = kd_sundials_open(base, &calls, &integrator->opt.ida);
+    // functions of a library that is loaded now: no constants
+    const kd_sundials_calls calls = {.count = count,
+                                     .local_errors = IDAGetEstLocalErrors,
+                                     .weights = IDAGetErrWeights,
+                                     .derivative = IDAGetDky,
+                                     .set_first = IDASetInitStep,
+                                     .set_longest = IDASetMaxStep,
+                                     .first_step = first_step,
+                                     .start = start,
+                                     .evolve = evolve,
+                                     .release = release};
+    kd_status               status = kd_sundials_open(base, &calls, &integrator->opt.ida);
     if (status < 0) return status;
     // memory, vectors, equations, options, linear solver: any failure is one of memory
     base->memory = IDACreate(base->context);

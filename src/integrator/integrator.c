@@ -231,13 +231,15 @@ kd_status kd_integrator_create(kd_dae *dae, kd_integrator_kind kind, const kd_in
                 !how ? "this integrator is none of the list" : "an integrator needs a DAE and a place for the result");
         return KD_ERR_ARGUMENT;
     }
+    // known by its name, but built without its library
     if (!how->info.available) {
         kd_text(message, size, "%s: %s", how->title, kd_status_sentence(KD_ERR_UNAVAILABLE));
         return KD_ERR_UNAVAILABLE;
     }
     const kd_integrator_options o = opt ? *opt : kd_integrator_options_default();
     kd_integrator              *self = NULL;
-    kd_status                   status = check(how, dae, &o, message, size);
+    // what fits together is asked before anything is made
+    kd_status status = check(how, dae, &o, message, size);
     if (status < 0) return status;
     status = make(how, dae, &o, &self);
     if (status < 0) {
@@ -347,6 +349,11 @@ double kd_integrator_gamma(const kd_integrator *self)
     return self && self->how->gamma ? self->how->gamma(self) : -1;
 }
 
+double kd_integrator_lost(const kd_integrator *self)
+{
+    return self && self->how->lost ? self->how->lost(self) : 0;
+}
+
 void kd_integrator_refresh(kd_integrator *self)
 {
     if (self && self->how->refresh) self->how->refresh(self);
@@ -419,6 +426,7 @@ void kd_integrator_archive(kd_integrator *self, kd_archive *a)
                         self->how->title);
         return;
     }
+    // arrays by their sizes, then what all methods have, then their own
     kd_archive_arrays(a, &self->arena, self, self->how->size);
     KD_ARCHIVE_REALS(a, &self->t, &self->t_old, &self->proposed, &self->t_begin);
     kd_archive_bool(a, &self->kinked);

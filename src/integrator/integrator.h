@@ -29,6 +29,7 @@ typedef struct kd_integrator_class {
     bool (*ends)(kd_integrator *self, kd_step_ends *ends);
     void (*refresh)(kd_integrator *self);       // NULL: it has no matrices of the form
     double (*gamma)(const kd_integrator *self); // of its factors, as kd_integrator_gamma says; NULL: the same
+    double (*lost)(const kd_integrator *self);  // kd_integrator_lost; NULL: nothing
     kd_status (*dense)(kd_integrator *self, double t, double *x);
     kd_stats (*stats)(const kd_integrator *self);
     // Save or restore the fields of the method; arrays of numbers and what all methods have are moved before. NULL: it

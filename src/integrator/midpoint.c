@@ -8,9 +8,13 @@
 // exchanging them changes nothing (a symmetric projection, V.4.1).
 //
 // One stage, solved as those of SDIRK (sdirk_stages.c), in the frame of one_step.c. Made for constant steps
-// (steps.h_fixed): errors of the energy of a conservative motion stay bounded instead of growing with time. With
-// variable steps the error is a third of the distance to the trapezoidal rule, (h/2) (f_0 + f_1) - 2 Z = h^3 / 8 x''',
-// filtered by the Newton matrix.  Method: docs/methods/midpoint.md
+// (steps.h_fixed): errors of the energy of a conservative motion stay bounded instead of growing with time.
+//
+// Variable steps: the error of a step is h^3 (f_xx(f, f) / 24 - f_x x'' / 12) (II.1, trees of order 3). The trapezoidal
+// rule sees the first part only, (h/2) (f_0 + f_1) - h f(X) = h^3 / 8 f_xx(f, f), as X is the mean of the ends: where f
+// is linear both rules are one. f at X - h^2 x'' / 8, a point of the motion, sees the second. Errors of this size add up
+// over tol^(-1/3) steps: they are kept below 30 tol^(3/2), so that their sum is of the size of the tolerance.
+// Method: docs/methods/midpoint.md
 #include "integrator/sdirk_impl.h"
 
 #include <math.h>
@@ -22,6 +26,7 @@
 static const double NEWTON_STOP = 0.01;   // of the tolerance
 static const double NEWTON_FIXED = 1e-12; // relative, in steps of a fixed size: what is left of it makes energy drift
 
+static const double INNER = 30;          // errors of steps are kept below INNER tol^(3/2), and below tol
 static const double NORMAL_STOP = 1e-14; // relative, of the move onto the constraints
 static const int    MOST_TURNS = 30;     // of stage and move
 
@@ -55,24 +60,45 @@ static void end_point(kd_one_step *self)
     memcpy(self->Xdot, self->xdot, (size_t)self->n * sizeof(double)); // a guess; f of the end follows
 }
 
+// d <- (I - h/2 f_x) \ d: stiff components are damped
+static void filter(kd_sdirk *s, double *d)
+{
+    const kd_dae_class *f = s->s.dae->methods;
+    for (int k = 0; k < s->s.n; k++) s->s.F[k] = -2 / s->s.h * d[k];
+    f->reduce(s->s.dae->impl, s->s.F, s->part, s->y);
+    f->solve_real(s->s.dae->impl, s->y);
+    f->expand(s->s.dae->impl, s->part, s->y, d);
+}
+
+// Part of the tolerance that one step may use
+static double inner(const kd_integrator *base)
+{
+    double tightest = 1;
+    for (int i = 0; i < base->n; i++) tightest = fmin(tightest, base->rtol[i]);
+    return fmin(1, INNER * sqrt(tightest));
+}
+
+// err = ((h/2) (f_0 + f_1) - h f(X)) / 3 + 2/3 h (f(X - w/8) - f(X)), w = h^2 x'' = 2 h (f(X) - f_0); w and err are
+// filtered. That is Simpson's rule less this one.
 static kd_status estimate(kd_sdirk *s, double *norm)
 {
     const kd_dae_class *f = s->s.dae->methods;
-    const double        h = s->s.h;
+    const double        h = s->s.h, *f0 = s->s.xdot, *fX = s->K[0];
+    double             *w = s->s.dx, *err = s->s.err;
+    // the middle of the motion instead of that of the chord, and the slope there
+    for (int k = 0; k < s->s.n; k++) w[k] = 2 * h * (fX[k] - f0[k]);
+    filter(s, w);
+    for (int k = 0; k < s->s.n; k++) s->s.X[k] = s->s.base.x[k] + s->Z[0][k] - w[k] / 8;
+    kd_eval answer = f->rhs(s->s.dae->impl, s->s.base.t + h / 2, s->s.X, s->s.Xdot);
+    if (answer != KD_EVAL_OK) return kd_one_step_eval_cause(&s->s, answer);
+    for (int k = 0; k < s->s.n; k++) err[k] = 2 * h / 3 * (s->s.Xdot[k] - fX[k]);
     // x_1 and f there: the trapezoidal rule needs the slopes of both ends
     end_point(&s->s);
-    kd_eval answer = f->rhs(s->s.dae->impl, s->s.base.t + h, s->s.X, s->s.Xdot);
+    answer = f->rhs(s->s.dae->impl, s->s.base.t + h, s->s.X, s->s.Xdot);
     if (answer != KD_EVAL_OK) return kd_one_step_eval_cause(&s->s, answer);
-    // a third of the distance, as right-hand side of the Newton system: d / (h gamma), gamma = 1/2
-    for (int k = 0; k < s->s.n; k++) {
-        const double away = (h / 2 * (s->s.xdot[k] + s->s.Xdot[k]) - 2 * s->Z[0][k]) / 3;
-        s->s.F[k] = -2 / h * away;
-    }
-    // err = (I - h/2 f_x) \ d: stiff components are damped
-    f->reduce(s->s.dae->impl, s->s.F, s->part, s->y);
-    f->solve_real(s->s.dae->impl, s->y);
-    f->expand(s->s.dae->impl, s->part, s->y, s->s.err);
-    *norm = kd_one_step_error_norm(&s->s, s->s.err);
+    for (int k = 0; k < s->s.n; k++) err[k] += (h / 2 * (f0[k] + s->s.Xdot[k]) - h * fX[k]) / 3;
+    filter(s, err);
+    *norm = kd_one_step_error_norm(&s->s, err) / inner(&s->s.base);
     return isfinite(*norm) ? KD_OK : KD_ERR_NEWTON;
 }
 

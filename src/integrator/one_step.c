@@ -139,7 +139,7 @@ static kd_status linear_cause(kd_one_step *s, kd_status status)
     return status;
 }
 
-static kd_status fail(kd_one_step *s, kd_status status)
+static kd_status explain_end(kd_one_step *s, kd_status status)
 {
     const bool stuck = s->base.opt.h_fixed > 0 && (status == KD_ERR_STEP_TOO_SMALL || status == KD_ERR_NEWTON);
     char       head[80];
@@ -478,7 +478,7 @@ static kd_status relabel(kd_one_step *s)
     s->moved_on = false;
     if (answer == KD_EVAL_OK) return KD_OK;
     kd_status status = kd_one_step_eval_cause(s, answer);
-    return fail(s, status == KD_ERR_CALLBACK_STOP ? status : s->base.cause);
+    return explain_end(s, status == KD_ERR_CALLBACK_STOP ? status : s->base.cause);
 }
 
 // x_1 in X, corrected and projected by the formulation; Xdot belongs to it. KD_OK, or the attempt has to be repeated.
@@ -606,7 +606,7 @@ kd_status kd_one_step_step(kd_integrator *base, double t_end)
     if (!(t_end >= base->t)) {
         clear_cause(s);
         base->worst = -1;
-        return fail(s, KD_ERR_TIME);
+        return explain_end(s, KD_ERR_TIME);
     }
     begin_causes(s);
     if (kd_integrator_is_there(base, t_end)) {
@@ -625,7 +625,7 @@ kd_status kd_one_step_step(kd_integrator *base, double t_end)
         if (too_small(s)) {
             if (base->cause >= 0 && s->has_past) // the last accepted error asked for such a step
                 base->worst = kd_attempt_worst(s->n, s->err, s->newton_weight);
-            return fail(s, exhausted(s));
+            return explain_end(s, exhausted(s));
         }
         if (!s->to_end && base->opt.h_fixed == 0) s->h = kd_attempt_exact(base->t, s->h);
         // weights of this step size; then stages, error, and the verdict
@@ -639,7 +639,7 @@ kd_status kd_one_step_step(kd_integrator *base, double t_end)
         if (status == KD_OK) status = accept(s, err);
         if (status == KD_OK) return KD_OK;
         status = after_failure(s, status, shrink, &singular);
-        if (status < 0) return fail(s, status);
+        if (status < 0) return explain_end(s, status);
     }
 }
 

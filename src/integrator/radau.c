@@ -39,11 +39,13 @@ static double least_rtol(const kd_integrator_options *o)
 static kd_status check(const kd_dae *dae, const kd_integrator_options *o, char *message, size_t size)
 {
     const int order[] = {o->radau.order_max, o->radau.order_fixed > 0 ? o->radau.order_fixed : 5};
+    // tableaus are there for 3, 5 and 7 stages
     for (int k = 0; k < 2; k++) {
         if (order[k] == 5 || order[k] == 9 || order[k] == 13) continue;
         kd_text(message, size, "radau.%s = %d must be 5, 9 or 13", k == 0 ? "order_max" : "order_fixed", order[k]);
         return KD_ERR_ARGUMENT;
     }
+    // one complex matrix for each pair of eigenvalues of the tableau's inverse
     if (kd_radau_highest(&o->radau) > 0 && !dae->methods->pair) {
         kd_text(message, size, "the form has one complex Newton matrix: radau of order 5 only");
         return KD_ERR_UNSUPPORTED;
@@ -181,11 +183,15 @@ static kd_status newton_step(kd_radau *r, double *norm)
     const kd_dae_class     *f = dae->methods;
     const kd_radau_tableau *m = kd_radau_use(r);
     // residuals of the stages, reduced in real arithmetic
-    for (int i = 0; i < m->stages; i++) {
+    kd_status status = KD_OK;
+    dae->patient = true;
+    dae->unsettled = false;
+    for (int i = 0; i < m->stages && status == KD_OK; i++) {
         stage_point(r, i);
-        kd_status status = kd_one_step_evaluate(&r->s, r->s.base.t + m->c[i] * r->s.h, r->s.X, r->part[i], r->y[i]);
-        if (status < 0) return status;
+        status = kd_one_step_evaluate(&r->s, r->s.base.t + m->c[i] * r->s.h, r->s.X, r->part[i], r->y[i]);
     }
+    dae->patient = false;
+    if (status < 0) return status;
     // inv(T) decouples: one real system, complex ones, then back
     mix(m->stages, dae->nreduced, m->inv_T, r->y);
     solve_systems(r);
@@ -229,6 +235,7 @@ static kd_status newton(kd_radau *r, double *shrink)
 {
     int    most = most_iterations(r), k;
     double norm_old = 0, rate_old = 0;
+    bool   settled = true; // what the increment before was found with
     *shrink = KD_NEWTON_SHRINK;
     // what the last iteration told about the rate, weakened by KD_FORGET, and worse in a longer step
     double carried = pow(fmax(r->s.contraction, r->s.rule->uround), KD_FORGET);
@@ -248,15 +255,19 @@ static kd_status newton(kd_radau *r, double *shrink)
         if (k > 1) {
             double rate = norm / norm_old;
             r->s.theta = rate_old == 0 ? rate : sqrt(rate * rate_old);
-            if (k == 2 && norm <= SMALL && !promising(r, k, norm)) { // a first increment that was small by chance?
+            // a first increment that was small by chance, or found with what was not settled?
+            if (k == 2 && (norm <= SMALL || !settled) && !promising(r, k, norm)) {
                 norm_old = fmax(norm, r->s.rule->uround);
+                settled = !r->s.dae->unsettled;
                 continue;
             }
             rate_old = rate;
             // diverging, or too slow to arrive within the iterations that are left: give up, with a factor for the step
             if (r->s.theta >= KD_DIVERGED) return KD_ERR_NEWTON;
-            r->s.theta_seen = fmax(r->s.theta, KD_LEAST_RATE * fabs(r->s.rule->theta));
-            r->s.h_seen = r->s.h;
+            if (settled) { // the rate of the matrix alone
+                r->s.theta_seen = fmax(r->s.theta, KD_LEAST_RATE * fabs(r->s.rule->theta));
+                r->s.h_seen = r->s.h;
+            }
             r->s.contraction = r->s.theta / (1 - r->s.theta);
             double left = most - 1 - k; // iterations left: can they reach the stopping criterion?
             if (k < most && predicted(r, k, norm) >= 1) {
@@ -270,7 +281,8 @@ static kd_status newton(kd_radau *r, double *shrink)
         if (k == 1) r->norm_first = norm;
         norm_old = fmax(norm, r->s.rule->uround);
         // theta / (1 - theta) |dZ| bounds the error that is left
-        if (r->s.contraction * norm <= r->s.newton_stop) return KD_OK;
+        settled = !r->s.dae->unsettled;
+        if (settled && r->s.contraction * norm <= r->s.newton_stop) return KD_OK;
     }
     return KD_ERR_NEWTON;
 }

@@ -133,7 +133,10 @@ static kd_status newton_step(kd_sdirk *s, int i)
     kd_dae             *dae = s->s.dae;
     const kd_dae_class *f = dae->methods;
     stage_point(s, i);
+    dae->patient = true;
+    dae->unsettled = false;
     kd_status status = kd_one_step_evaluate(&s->s, s->s.base.t + s->table.c[i] * s->s.h, s->s.X, s->part, s->y);
+    dae->patient = false;
     if (status < 0) return status;
     // dX = -(F_x' / (h gamma) + F_x) \ F
     f->solve_real(dae->impl, s->y);
@@ -154,6 +157,7 @@ static kd_status newton(kd_sdirk *s, int i, double growth, double *shrink)
 {
     int    most = s->s.rule->max_newton;
     double norm_old = 0, rate_old = 0, theta = 0;
+    bool   settled = true; // what the increment before was found with
     // what the last step needed at first, in a step that is longer by so much
     double expected = KD_SURPRISE * s->norm_first[i] * growth; // starting values of stages have order 1
     s->s.contraction = pow(fmax(s->s.contraction, s->s.rule->uround), KD_FORGET);
@@ -164,9 +168,14 @@ static kd_status newton(kd_sdirk *s, int i, double growth, double *shrink)
         // from the second increment on there is a rate; too slow to arrive: give up with a factor for the step
         if (k > 1) {
             double rate = s->s.norm / norm_old;
-            theta = k == 2 ? rate : sqrt(rate * rate_old);
+            theta = rate_old == 0 ? rate : sqrt(rate * rate_old);
+            if (k == 2 && !settled && theta >= KD_DIVERGED) { // an increment of what was not settled tells no rate
+                norm_old = fmax(s->s.norm, s->s.rule->uround);
+                settled = !s->s.dae->unsettled;
+                continue;
+            }
             rate_old = rate;
-            s->s.theta = fmax(s->s.theta, theta);
+            if (settled) s->s.theta = fmax(s->s.theta, theta); // the rate of the matrix alone
             if (theta >= KD_DIVERGED) return KD_ERR_NEWTON;
             s->s.contraction = theta / (1 - theta);
             double left = most - 1 - k; // iterations left: can they reach the stopping criterion?
@@ -180,7 +189,8 @@ static kd_status newton(kd_sdirk *s, int i, double growth, double *shrink)
         if (k == 1 && s->s.norm > fmax(expected, KD_HARMLESS)) s->s.contraction = fmax(s->s.contraction, 1);
         if (k == 1) s->norm_first[i] = s->s.norm;
         norm_old = fmax(s->s.norm, s->s.rule->uround);
-        if (s->s.contraction * s->s.norm <= s->s.newton_stop) return KD_OK;
+        settled = !s->s.dae->unsettled;
+        if (settled && s->s.contraction * s->s.norm <= s->s.newton_stop) return KD_OK;
     }
     return KD_ERR_NEWTON;
 }

@@ -12,9 +12,9 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
-#include <sunlinsol/sunlinsol_dense.h>
-#include <sunmatrix/sunmatrix_dense.h>
 
+enum { HIGH = 4 };                    // orders whose errors have both signs; below it they point the same way
+static const double ONE_WAY = 3;      // what such errors count: those at kinks themselves may have either sign
 static const double GROW_AGAIN = 1.5; // first step over that of the last start
 
 // Answers that IDA, CVODE and ARKODE have in common
@@ -29,9 +29,17 @@ enum {
     ILLEGAL_INPUT = -22
 };
 
+kd_status kd_sundials_check(const char *what, char *message, size_t size)
+{
+    char why[300];
+    if (kd_sundials_load(why, sizeof why)) return KD_OK;
+    kd_text(message, size, "%s: %s; install SUNDIALS, or take an integrator of kardan's own", what, why);
+    return KD_ERR_UNAVAILABLE;
+}
+
 kd_status kd_sundials_check_ode(const char *what, const kd_dae *dae, char *message, size_t size)
 {
-    if (dae->methods->rhs) return KD_OK;
+    if (dae->methods->rhs) return kd_sundials_check(what, message, size);
     kd_text(message, size,
             "%s integrates ordinary differential equations, which the %s form is not; use the formulation ode", what,
             dae->methods->name);
@@ -47,7 +55,7 @@ kd_status kd_sundials_open(kd_sundials *self, const kd_sundials_calls *calls, co
 {
     kd_arena *arena = &self->base.arena;
     int       n = self->base.n;
-    self->calls = calls;
+    self->calls = *calls;
     self->rule = rule;
     self->dae = self->base.dae;
     self->base.x = kd_cut_double(arena, n);
@@ -83,7 +91,7 @@ void kd_sundials_release(kd_integrator *base)
 {
     kd_sundials *self = (kd_sundials *)base;
     // the solver first: it refers to vectors, matrix and context
-    if (self->calls) self->calls->release(self);
+    if (self->calls.release) self->calls.release(self);
     if (self->solver) SUNLinSolFree(self->solver);
     if (self->matrix) SUNMatDestroy(self->matrix);
     N_Vector vectors[] = {self->x, self->error, self->weight, self->xdot};
@@ -228,10 +236,11 @@ int kd_sundials_weights(N_Vector x, N_Vector weight, void *user_data)
     const kd_sundials *self = user_data;
     const double      *y = N_VGetArrayPointer(x), *atol = self->base.atol;
     double            *w = N_VGetArrayPointer(weight);
+    const double       factor = self->sharper > 0 ? self->sharper : 1;
     // without components: the one that stands in rests
     if (self->dae->n == 0) w[0] = 1;
     for (int i = 0; i < self->dae->n; i++)
-        w[i] = 1 / kd_integrator_tolerance(&self->base, i, atol[i] * kd_attempt_unit(self->dae, i), y[i]);
+        w[i] = factor / kd_integrator_tolerance(&self->base, i, atol[i] * kd_attempt_unit(self->dae, i), y[i]);
     return 0;
 }
 
@@ -257,7 +266,7 @@ int kd_sundials_correct(kd_sundials *self, double t, double *x)
 static void report(kd_sundials *self, kd_attempt outcome, double t, double h, double error, const double *share)
 {
     kd_sundials_counts now;
-    (void)self->calls->count(self, &now);
+    (void)self->calls.count(self, &now);
     // counters of the solver are running sums: differences belong to this attempt
     const kd_attempt_report told = {
         .t = t,
@@ -278,7 +287,7 @@ static void report(kd_sundials *self, kd_attempt outcome, double t, double h, do
 static void report_failures(kd_sundials *self)
 {
     kd_sundials_counts now;
-    (void)self->calls->count(self, &now);
+    (void)self->calls.count(self, &now);
     // how many failed, by which test; h is how far the attempt got
     long errors = now.error_failures - self->told.error_failures;
     long solves = now.solve_failures - self->told.solve_failures;
@@ -303,8 +312,8 @@ void kd_sundials_at(kd_sundials *self, double t)
 static double error_shares(kd_sundials *self)
 {
     // local errors and weights of the solver's own test, in vectors of ours
-    if (self->calls->local_errors(self->memory, self->error) != 0 ||
-        self->calls->weights(self->memory, self->weight) != 0)
+    if (self->calls.local_errors(self->memory, self->error) != 0 ||
+        self->calls.weights(self->memory, self->weight) != 0)
         return -1;
     const double *e = N_VGetArrayPointer(self->error), *w = N_VGetArrayPointer(self->weight);
     double        sum = 0;
@@ -418,7 +427,7 @@ static kd_status status_of(const kd_sundials *self, int flag)
     return self->fault < 0 ? self->fault : flag == SETUP_FAILURE ? KD_ERR_DECOMPOSITION : KD_ERR_NEWTON;
 }
 
-static kd_status fail(kd_sundials *self, kd_status status)
+static kd_status explain_end(kd_sundials *self, kd_status status)
 {
     // components are named where the error or Newton's method was the reason
     const char *advice = status == KD_ERR_TOO_MANY_STEPS ? "raise max_steps or loosen the tolerances" : "";
@@ -440,12 +449,12 @@ static kd_status may_step(kd_sundials *self, double t_end, bool *go)
         kd_text(self->base.message, sizeof self->base.message, "%s: start comes before step", self->base.how->title);
         return KD_ERR_STAGE;
     }
-    if (!(t_end >= self->base.t)) return fail(self, KD_ERR_TIME);
+    if (!(t_end >= self->base.t)) return explain_end(self, KD_ERR_TIME);
     if (kd_integrator_is_there(&self->base, t_end)) {
         self->base.t = t_end;
         return KD_OK;
     }
-    if (self->steps >= self->base.opt.max_steps) return fail(self, KD_ERR_TOO_MANY_STEPS);
+    if (self->steps >= self->base.opt.max_steps) return explain_end(self, KD_ERR_TOO_MANY_STEPS);
     *go = true;
     return KD_OK;
 }
@@ -463,7 +472,7 @@ static kd_status relabel(kd_sundials *self, bool *changed)
     kd_eval answer = methods->relabel(self->dae->impl, self->base.t, self->base.x, changed);
     if (answer == KD_EVAL_OK) return KD_OK;
     (void)kd_sundials_note(self, answer);
-    return fail(self, self->fault < 0 ? self->fault : KD_ERR_RETRY_FAILED);
+    return explain_end(self, self->fault < 0 ? self->fault : KD_ERR_RETRY_FAILED);
 }
 
 static bool may_retract(const kd_sundials *self, double h)
@@ -476,22 +485,45 @@ static void retracted(kd_sundials *self, long steps)
     self->steps = steps;
     self->before.accepted--;
     self->before.retracted++;
+    self->lost -= self->lost_last;
+    self->lost_last = 0;
+}
+
+// Errors of steps with less than the order of before the restart, or a low one. One-step methods have but one order.
+static void count_lost(kd_sundials *self)
+{
+    kd_sundials_counts now;
+    self->lost_last = 0;
+    if (self->order_before == 0) return;
+    const int wanted = self->order_before > HIGH ? self->order_before : HIGH;
+    if (self->calls.step_in_use || !self->calls.count(self, &now) || now.order >= wanted) {
+        self->order_before = 0;
+        return;
+    }
+    self->lost_last = ONE_WAY * fmax(error_shares(self), 0);
+    self->lost += self->lost_last;
+}
+
+double kd_sundials_lost(const kd_integrator *base)
+{
+    return ((const kd_sundials *)base)->lost;
 }
 
 static kd_status stepped(kd_sundials *self, int flag, double t, double t_end)
 {
     // what failed on the way, then the point, then the report of the step
     if (self->dae->observe) report_failures(self);
-    if (flag < 0) return fail(self, status_of(self, flag));
+    if (flag < 0) return explain_end(self, status_of(self, flag));
     memcpy(self->previous, self->base.x, (size_t)self->dae->n * sizeof(double));
     memcpy(self->base.x, N_VGetArrayPointer(self->x), (size_t)self->dae->n * sizeof(double));
     self->base.t_old = self->base.t;
     self->base.t = flag == TSTOP_RETURN ? t_end : t;
     if (self->steps++ == 0) self->h_begun = self->base.t - self->base.t_old;
     report_accepted(self);
+    count_lost(self);
     // a function that refuses to be evaluated beyond some time would be approached for ever
     if (self->base.t < t_end && self->base.t - self->base.t_old <= 8 * DBL_EPSILON * fabs(self->base.t))
-        return fail(self, self->fault < 0 ? self->fault : KD_ERR_STEP_TOO_SMALL);
+        return explain_end(self, self->fault < 0 ? self->fault : KD_ERR_STEP_TOO_SMALL);
     return KD_OK;
 }
 
@@ -500,21 +532,25 @@ static int set_first(kd_sundials *self, double h)
 {
     const kd_integrator_options *o = &self->base.opt;
     if (o->h_fixed > 0) return 0;
-    return self->calls->set_first(self->memory, o->h_first > 0 ? o->h_first : h);
+    return self->calls.set_first(self->memory, o->h_first > 0 ? o->h_first : h);
 }
 
 kd_status kd_sundials_restart(kd_integrator *base, double t, const double *x, kd_restart mode)
 {
-    kd_sundials *self = (kd_sundials *)base;
-    const bool   goes_on = self->started && self->steps > 0 && mode != KD_RESTART_FRESH;
-    double      *xdot = self->xdot ? N_VGetArrayPointer(self->xdot) : NULL;
+    kd_sundials       *self = (kd_sundials *)base;
+    const bool         goes_on = self->started && self->steps > 0 && mode != KD_RESTART_FRESH;
+    double            *xdot = self->xdot ? N_VGetArrayPointer(self->xdot) : NULL;
+    kd_sundials_counts now;
+    // the order that it had is to be reached again
+    const bool known = goes_on && mode == KD_RESTART_BEHIND && self->dae->jumped && self->calls.count(self, &now);
+    self->order_before = known && now.order > self->order_before ? now.order : goes_on ? self->order_before : 0;
     // counters of this start are kept: the solver begins to count at zero
     self->before = kd_sundials_stats(base);
     // one-step methods go on with their step; multistep ones begin with the last first step (h_again)
-    const double h_last = goes_on && self->calls->step_in_use ? self->calls->step_in_use(self) : 0;
+    const double h_last = goes_on && self->calls.step_in_use ? self->calls.step_in_use(self) : 0;
     kd_status    status = begin_again(self, t, x, mode, xdot);
     if (status < 0) return status;
-    if (self->calls->start(self) != 0 || set_first(self, fmax(self->h_again, h_last)) != 0) return no_start(self);
+    if (self->calls.start(self) != 0 || set_first(self, fmax(self->h_again, h_last)) != 0) return no_start(self);
     self->started = true;
     return KD_OK;
 }
@@ -527,7 +563,7 @@ kd_status kd_sundials_start_again(kd_sundials *self)
     char            reason[sizeof self->reason];
     memcpy(reason, self->reason, sizeof reason);
     kd_status status = kd_sundials_restart(&self->base, self->base.t, self->base.x, KD_RESTART_FRESH);
-    if (self->calls->steps_go_on) self->steps = steps;
+    if (self->calls.steps_go_on) self->steps = steps;
     self->fault = fault;
     memcpy(self->reason, reason, sizeof reason);
     return status;
@@ -545,13 +581,13 @@ kd_status kd_sundials_step(kd_integrator *base, double t_end)
     if (status < 0) return status;
     double t = base->t;
     // h_max divides what is left into equal parts, so that the last step is not tiny
-    if (o->h_max > 0 && self->calls->set_longest) self->calls->set_longest(self->memory, limit(self, t_end, o->h_max));
+    if (o->h_max > 0 && self->calls.set_longest) self->calls.set_longest(self->memory, limit(self, t_end, o->h_max));
     // the solver's own guess of a first step is replaced where it is known to be bad (IDA)
-    if (self->steps == 0 && o->h_first == 0 && self->calls->first_step) {
-        double h = self->h_again > 0 ? self->h_again : self->calls->first_step(self, t_end - t);
-        self->calls->set_first(self->memory, fmin(h, o->h_max > 0 ? o->h_max : INFINITY));
+    if (self->steps == 0 && o->h_first == 0 && self->calls.first_step) {
+        double h = self->h_again > 0 ? self->h_again : self->calls.first_step(self, t_end - t);
+        self->calls.set_first(self->memory, fmin(h, o->h_max > 0 ? o->h_max : INFINITY));
     }
-    int flag = self->calls->evolve(self, t_end, &t);
+    int flag = self->calls.evolve(self, t_end, &t);
     return stepped(self, flag, t, t_end);
 }
 
@@ -561,11 +597,11 @@ kd_status kd_sundials_retract(kd_integrator *base, double h)
     kd_sundials *self = (kd_sundials *)base;
     if (!may_retract(self, h)) return KD_ERR_STAGE;
     // the restart begins at the kept start of the step; CVODE and ARKODE count on
-    const long steps = self->calls->steps_go_on ? self->steps - 1 : 0;
+    const long steps = self->calls.steps_go_on ? self->steps - 1 : 0;
     kd_status  status = kd_sundials_restart(base, base->t_old, self->previous, KD_RESTART_SAME_ROWS);
     retracted(self, steps);
     self->h_again = h;
-    if (status == KD_OK && self->calls->set_first(self->memory, h) != 0) status = no_start(self);
+    if (status == KD_OK && self->calls.set_first(self->memory, h) != 0) status = no_start(self);
     return status;
 }
 
@@ -583,7 +619,7 @@ kd_status kd_sundials_dense(kd_integrator *base, double t, double *x)
         return KD_OK;
     }
     clear(self);
-    if (self->calls->derivative(self->memory, t, 0, self->error) != 0) {
+    if (self->calls.derivative(self->memory, t, 0, self->error) != 0) {
         kd_text(self->base.message, sizeof self->base.message, "t = %.9g: no dense output: %s", t, self->reason);
         return self->fault < 0 ? self->fault : KD_ERR_TIME;
     }
@@ -604,7 +640,7 @@ bool kd_sundials_ends(kd_integrator *base, kd_step_ends *ends)
     double *const slope[2] = {self->slope_old, self->slope};
     if (!self->started || self->steps == 0 || !(self->base.t > self->base.t_old)) return false;
     for (int k = 0; k < 2; k++) {
-        if (self->calls->derivative(self->memory, t[k], 1, self->error) != 0) return false;
+        if (self->calls.derivative(self->memory, t[k], 1, self->error) != 0) return false;
         memcpy(slope[k], N_VGetArrayPointer(self->error), (size_t)self->dae->n * sizeof(double));
     }
     *ends = (kd_step_ends){t[0], t[1], self->previous, self->slope_old, self->base.x, self->slope, false};
@@ -635,7 +671,7 @@ kd_stats kd_sundials_stats(const kd_integrator *base)
     const kd_sundials *self = (const kd_sundials *)base;
     kd_stats           stats = self->before;
     kd_sundials_counts now;
-    if (!self->started || !self->calls->count(self, &now)) return stats;
+    if (!self->started || !self->calls.count(self, &now)) return stats;
     // the solver's counters in the words of kd_stats
     stats.accepted += now.steps;
     stats.rejected_error += now.error_failures;

@@ -10,8 +10,7 @@
 #ifdef KD_WITH_SUNDIALS
 #define KD_SUNDIALS_AVAILABLE true
 
-#include <nvector/nvector_serial.h>
-#include <sundials/sundials_linearsolver.h>
+#include "integrator/sundials_late.h"
 
 typedef struct kd_sundials kd_sundials;
 
@@ -39,10 +38,10 @@ typedef struct kd_sundials_calls {
 } kd_sundials_calls;
 
 struct kd_sundials {
-    kd_integrator              base; // first: its address is that of the whole; its x is the accepted point
-    const kd_sundials_calls   *calls;
-    const kd_sundials_options *rule; // options of the solver, in base.opt
-    kd_dae                    *dae;  // base.dae
+    kd_integrator              base;  // first: its address is that of the whole; its x is the accepted point
+    kd_sundials_calls          calls; // of the solver
+    const kd_sundials_options *rule;  // options of the solver, in base.opt
+    kd_dae                    *dae;   // base.dae
     SUNContext                 context;
     void                      *memory;           // the solver's
     N_Vector                   x, error, weight; // (n)
@@ -55,10 +54,13 @@ struct kd_sundials {
     double                    *slope_old, *slope; // (n) x' there and at t, for its ends
     double                    *F, *part, *y;      // own linear algebra
     double                    *share;             // (n) of a report
+    double                     sharper;           // factor of the weights of the error test; 0: 1
     kd_kink                    kink;              // the last one
     double                     h_begun;           // first step of the last start
     double                     h_again;           // the next one should try it; 0: unknown
     long                       steps;             // since the start
+    int                        order_before;      // of the last restart, until it is reached again; 0: it is
+    double                     lost, lost_last;   // errors of steps of lower order since then, that of the last step
     kd_stats                   before;            // statistics of earlier starts
     bool                       started;
     kd_sundials_counts         told;        // counts that have been reported
@@ -68,7 +70,9 @@ struct kd_sundials {
     char                       reason[256]; // in the solver's words
 };
 
-// The form has a right-hand side: for CVODE and ARKODE
+// SUNDIALS is there, which is loaded now; KD_ERR_UNAVAILABLE: message says what is missing
+kd_status kd_sundials_check(const char *what, char *message, size_t size);
+// The same, and the form has a right-hand side: for CVODE and ARKODE
 kd_status kd_sundials_check_ode(const char *what, const kd_dae *dae, char *message, size_t size);
 
 // Arrays, context and vectors; then the caller creates memory and, for Newton's method, the linear solver.
@@ -111,9 +115,11 @@ bool      kd_sundials_ends(kd_integrator *self, kd_step_ends *ends);
 kd_status kd_sundials_dense(kd_integrator *self, double t, double *x);
 kd_stats  kd_sundials_stats(const kd_integrator *self);
 void      kd_sundials_release(kd_integrator *self);
+double    kd_sundials_lost(const kd_integrator *self);
 #define KD_SUNDIALS_CALLS                                                                                              \
     .restart = kd_sundials_restart, .step = kd_sundials_step, .retract = kd_sundials_retract,                          \
-    .ends = kd_sundials_ends, .dense = kd_sundials_dense, .stats = kd_sundials_stats, .release = kd_sundials_release
+    .ends = kd_sundials_ends, .dense = kd_sundials_dense, .stats = kd_sundials_stats, .release = kd_sundials_release,  \
+    .lost = kd_sundials_lost
 
 #else
 #define KD_SUNDIALS_AVAILABLE false

@@ -19,8 +19,9 @@
 #include "math/dense.h"
 #include "probe/probe.h"
 
-enum { EVERY_SLOPE = 4, SLOPE_EACH = 8 }; // states whose slopes are looked at: the first ones, later every eighth,
-static const double OUTGROWN = 2;         // and where the kinetic energy has grown by so much since
+// States whose slopes are looked at: the first ones, every eighth, and every sixteenth of long runs,
+enum { EVERY_SLOPE = 4, SLOPE_EACH = 8, LONG_RUN = 64, SLOPE_LATER = 16 };
+static const double OUTGROWN = 2; // and where the kinetic energy has grown by so much since
 
 static const double ROUNDING = 100; // [ulp] of all terms of the energy, times the root of the number of states
 
@@ -32,6 +33,30 @@ kd_limits kd_limits_none(void)
 }
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
+
+// What is looked at: functions with the names of their rows, and where the largest one counts, a level or one of these
+enum { AS_NORM = KD_LEVEL_COUNT, AS_INVARIANT };
+static const struct {
+    kd_fn   fn;
+    kd_kind kind;
+    int     as;
+} MEASURED[MEASURES] = {
+    {KD_G, KD_NAME_LAMBDA, KD_LEVEL_POSITION},
+    {KD_C, KD_NAME_S, KD_LEVEL_POSITION},
+    {KD_GI, KD_NAME_LAMBDA, KD_LEVEL_VELOCITY},
+    {KD_H, KD_NAME_MU, KD_LEVEL_VELOCITY},
+    {KD_GII, KD_NAME_LAMBDA, KD_LEVEL_ACCELERATION},
+    {KD_HI, KD_NAME_MU, KD_LEVEL_ACCELERATION},
+    {KD_Q, KD_NAME_Q, AS_NORM},
+    {KD_E, KD_NAME_E, AS_INVARIANT},
+};
+
+// Those that the equations have
+static void choose_measures(kd_certifier *c)
+{
+    for (int i = 0; i < MEASURES; i++)
+        if (kd_eom_rows(c->eom, MEASURED[i].fn) > 0) c->measured[c->nmeasured++] = i;
+}
 
 static int largest_rows(const kd_eom *eom)
 {
@@ -93,6 +118,7 @@ static kd_status create(kd_probe *probe, bool owns_probe, kd_certifier **certifi
     c->certificate.has_energy = kd_eom_definition(c->eom)->energies != NULL;
     c->certificate.limits = c->limits = kd_limits_none();
     c->plain = is_plain(c->eom);
+    choose_measures(c);
     c->findings.a = c->a = kd_probe_accelerations(probe);
     c->findings.probe = probe;
     *certifier = c;
@@ -163,46 +189,37 @@ static void note(const kd_certifier *c, kd_largest *largest, double value, doubl
     kd_eom_name(c->eom, kind, row, largest->name, sizeof largest->name);
 }
 
-// Largest |row| of a function, of active rows only (active NULL: all), in *found and, with its name, in *largest
-static kd_status measure(kd_certifier *c, kd_fn fn, kd_kind kind, const unsigned char *active, double t, double *found,
-                         kd_largest *largest)
+// Largest |row| of a function, of active rows only, in *found and, with its name, in *largest
+static kd_status measure(kd_certifier *c, int which, const kd_state *x, double *found, kd_largest *largest)
 {
-    int rows = kd_eom_rows(c->eom, fn), worst = -1;
-    if (rows == 0) return KD_OK;
+    const kd_fn          fn = MEASURED[which].fn;
+    const kd_kind        kind = MEASURED[which].kind;
+    const unsigned char *active = kind == KD_NAME_LAMBDA ? x->active_lambda : kind == KD_NAME_MU ? x->active_mu : NULL;
+    const int            rows = kd_eom_rows(c->eom, fn);
+    int                  worst = -1;
     if (kd_eom_eval(c->data, fn, c->value) != KD_EVAL_OK) return kd_certifier_fault(c);
     for (int i = 0; i < rows; i++)
         if ((!active || active[i]) && (worst < 0 || fabs(c->value[i]) > fabs(c->value[worst]))) worst = i;
     if (worst < 0) return KD_OK;
     double value = fabs(c->value[worst]);
     *found = fmax(*found, value);
-    note(c, largest, value, t, kind, worst);
+    note(c, largest, value, x->t, kind, worst);
     return KD_OK;
 }
 
 static kd_status measure_all(kd_certifier *c, const kd_state *x)
 {
-    const unsigned char *g = x->active_lambda, *h = x->active_mu;
-    const struct {
-        kd_fn                fn;
-        kd_kind              kind;
-        const unsigned char *active;
-        double              *found;
-        kd_largest          *largest;
-    } list[] = {
-        {KD_G, KD_NAME_LAMBDA, g, &c->findings.violation[0], &c->certificate.level[0]},
-        {KD_C, KD_NAME_S, NULL, &c->findings.violation[0], &c->certificate.level[0]},
-        {KD_GI, KD_NAME_LAMBDA, g, &c->findings.violation[1], &c->certificate.level[1]},
-        {KD_H, KD_NAME_MU, h, &c->findings.violation[1], &c->certificate.level[1]},
-        {KD_GII, KD_NAME_LAMBDA, g, &c->findings.violation[2], &c->certificate.level[2]},
-        {KD_HI, KD_NAME_MU, h, &c->findings.violation[2], &c->certificate.level[2]},
-        {KD_Q, KD_NAME_Q, NULL, &c->findings.norm, &c->certificate.norm},
-        {KD_E, KD_NAME_E, NULL, &(double){0}, &c->certificate.invariant},
-    };
+    kd_certificate *r = &c->certificate;
+    kd_findings    *f = &c->findings;
+    double          ignored = 0;
     // findings are of this state, the certificate keeps the largest of all
-    for (int level = 0; level < KD_LEVEL_COUNT; level++) c->findings.violation[level] = 0;
-    c->findings.norm = 0;
-    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
-        kd_status status = measure(c, list[i].fn, list[i].kind, list[i].active, x->t, list[i].found, list[i].largest);
+    for (int level = 0; level < KD_LEVEL_COUNT; level++) f->violation[level] = 0;
+    f->norm = 0;
+    for (int i = 0; i < c->nmeasured; i++) {
+        const int   which = c->measured[i], as = MEASURED[which].as;
+        double     *found = as < KD_LEVEL_COUNT ? &f->violation[as] : as == AS_NORM ? &f->norm : &ignored;
+        kd_largest *largest = as < KD_LEVEL_COUNT ? &r->level[as] : as == AS_NORM ? &r->norm : &r->invariant;
+        kd_status   status = measure(c, which, x, found, largest);
         if (status < 0) return status;
     }
     return KD_OK;
@@ -322,25 +339,27 @@ static kd_status meet_inputs(kd_certifier *c, const kd_state *x)
 }
 
 // Slopes at x by relative or by absolute errors. Where it cannot be evaluated next to x, those of other states do
-static void widen_slopes(kd_certifier *c, kd_eom_data *data, const kd_state *x, const kd_energies *here, bool relative)
+static void widen_slopes(kd_certifier *c, kd_eom_data *data, const kd_state *x, const kd_energies *here,
+                         const double *a, bool relative)
 {
     const long    states = c->certificate.states;
     double       *until = &c->t_slopes[relative ? 0 : 1];
-    kd_slope_kind kind = {.relative = relative, .passed = states > 0 ? x->t - *until : 0, .seed = (unsigned)states};
+    kd_slope_kind kind = {
+        .relative = relative, .passed = states > 0 ? x->t - *until : 0, .seed = (unsigned)states, .a = a};
     (void)kd_slopes_widen(data, c->eom, x, here, kind, c->inside, c->errors, c->errors + c->dims.nv, &c->slopes);
     *until = x->t;
 }
 
-// What errors of a tolerance explain, by relative or by absolute errors, or both. here: the energies of x, which powers of
-// drives are not of, as they are those of other accelerations; NULL: not known
-static kd_status look_for_slopes(kd_certifier *c, const kd_state *x, const kd_energies *here, bool relative,
-                                 bool absolute)
+// What errors of a tolerance explain, by relative or by absolute errors, or both. here: the energies of x with accelerations
+// a, which powers of drives depend on; NULL: not known
+static kd_status look_for_slopes(kd_certifier *c, const kd_state *x, const kd_energies *here, const double *a,
+                                 bool relative, bool absolute)
 {
     kd_certificate *r = &c->certificate;
     kd_eom_data    *data = c->between ? c->between : c->data;
     if (kd_eom_at_state(data, &c->inputs, x, KD_STAGE_TIME) != KD_EVAL_OK) return kd_eom_data_fault(data).status;
-    if (relative) widen_slopes(c, data, x, c->has_drives ? NULL : here, true);
-    if (absolute) widen_slopes(c, data, x, c->has_drives ? NULL : here, false);
+    if (relative) widen_slopes(c, data, x, here, a, true);
+    if (absolute) widen_slopes(c, data, x, here, a, false);
     if (here) c->energy_slopes = fmax(c->energy_slopes, here->kinetic);
     memcpy(r->energy_by_rtol, c->slopes.energy_by_rtol, sizeof r->energy_by_rtol);
     memcpy(r->energy_by_atol, c->slopes.energy_by_atol, sizeof r->energy_by_atol);
@@ -351,20 +370,22 @@ static kd_status look_for_slopes(kd_certifier *c, const kd_state *x, const kd_en
     return KD_OK;
 }
 
-// Both at the first state, then in turns, at the next few and at each eighth
+// Both at the first state, then in turns, at the next few and at each eighth or sixteenth
 static kd_status measure_slopes(kd_certifier *c, const kd_state *x, const kd_energies *here)
 {
     const kd_certificate *r = &c->certificate;
-    const bool            looks = r->states < EVERY_SLOPE || r->states % SLOPE_EACH == 0;
-    const bool            odd = (r->states < EVERY_SLOPE ? r->states : r->states / SLOPE_EACH) % 2 != 0;
+    const long            each = r->states < EVERY_SLOPE ? 1 : r->states < LONG_RUN ? SLOPE_EACH : SLOPE_LATER;
+    const bool            looks = r->states % each == 0, odd = r->states / each % 2 != 0;
     if (!looks || (!r->has_energy && !r->has_invariants)) return KD_OK;
-    return look_for_slopes(c, x, here, !odd, odd || r->states == 0);
+    // renewed at this very state: the same errors would be drawn again
+    if (r->states > 0 && c->t_slopes[odd] == x->t) return KD_OK;
+    return look_for_slopes(c, x, here, c->a, !odd, odd || r->states == 0);
 }
 
 kd_status kd_certifier_renew_slopes(kd_certifier *c, const kd_state *x)
 {
     const double large = fmax(OUTGROWN * c->energy_slopes, c->certificate.energy_rounding);
-    return c->end.kinetic > large ? look_for_slopes(c, x, &c->end, true, true) : KD_OK;
+    return c->end.kinetic > large ? look_for_slopes(c, x, &c->end, c->judged, true, true) : KD_OK;
 }
 
 // A coordinate of size 1 m or 1 rad carries the rounding of 1, whatever the origin of potential energy

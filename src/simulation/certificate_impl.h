@@ -5,8 +5,10 @@
 #include <kardan/certificate.h>
 
 #include "core/memory.h"
+#include "simulation/missed.h"
 #include "simulation/slopes.h"
 
+enum { MEASURES = 8 };                             // functions whose rows are looked at
 enum { NODES = 5, POWERS = 2 };                    // powers: dissipated, supplied
 enum { PAST = NODES - 1, KNOTS = 4 };              // ends of steps whose powers, and whose states, are kept
 enum { MAX_DEPTH = 7, SEGMENTS = 1 << MAX_DEPTH }; // a step is halved at most so often
@@ -28,6 +30,7 @@ typedef struct segment {
     double t0, t1;
     double power[NODES][POWERS]; // [W] at the nodes
     double energy[NODES];        // [J] kinetic and potential there, where somebody has looked
+    double more[POWERS];         // [J] of the whole of it, by a formula with more nodes, than these give
     double work[POWERS];         // [J] from the start of the run to t0
 } segment;
 
@@ -38,19 +41,20 @@ struct kd_certifier {
     kd_inputs      inputs;
     kd_probe      *probe;
     bool           owns_probe;
-    kd_eom_data   *data;          // of the probe
-    kd_eom_data   *between;       // a point for states inside steps; NULL: without energies
-    kd_state      *inside;        // a state inside a step
-    kd_state      *last;          // the state that was seen last; NULL: the equations have no instants
-    double         jumps[POWERS]; // [J] energy lost and gained at instants
-    double         leap, t_leap;  // [J] of the potential energy inside the step that is known; when
-    double         energy_known;  // [J] kinetic and potential at t_known
-    double         energy_end;    // [J] at the end of the step that was seen last
-    kd_energies    end;           // all that is known there
-    double        *value;         // (largest number of rows)
-    const double  *a;             // (nv) accelerations that are judged: those of the probe
-    double        *solved;        // (nv) accelerations that the simulation gives
-    double        *judged;        // (nv) accelerations at the end of the step that was seen last
+    kd_eom_data   *data;                          // of the probe
+    kd_eom_data   *between;                       // a point for states inside steps; NULL: without energies
+    kd_state      *inside;                        // a state inside a step
+    kd_state      *last;                          // the state that was seen last; NULL: the equations have no instants
+    double         jumps[POWERS];                 // [J] energy lost and gained at instants
+    double         leap, t_leap;                  // [J] of the potential energy inside the step that is known; when
+    double         energy_known;                  // [J] kinetic and potential at t_known
+    double         energy_end;                    // [J] at the end of the step that was seen last
+    kd_energies    end;                           // all that is known there
+    int            nmeasured, measured[MEASURES]; // functions that have rows
+    double        *value;                         // (largest number of rows)
+    const double  *a;                             // (nv) accelerations that are judged: those of the probe
+    double        *solved;                        // (nv) accelerations that the simulation gives
+    double        *judged;                        // (nv) accelerations at the end of the step that was seen last
     segment        segment[SEGMENTS];
     int            nsegments;
     double         t_known;                     // powers and work are known up to here
@@ -70,7 +74,7 @@ struct kd_certifier {
     kd_slopes      slopes;
     double         explained;     // [J] part of what errors of one tolerance explain so far
     double         most;          // [J] that the quadrature of the work may miss along the run
-    double         missed;        // [J] and what it has missed so far, as estimated
+    kd_missed      missed;        // [J] and what it has missed so far, as estimated
     double         t_slopes[2];   // up to here, of relative and of absolute errors
     double         energy_slopes; // [J] the largest kinetic energy where they were looked for
     double        *errors;        // (nv + 2 ne) for slopes

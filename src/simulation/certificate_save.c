@@ -51,8 +51,8 @@ static void archive(kd_certifier *c, kd_archive *a)
     kd_archive_int(a, &c->npast, 0, PAST);
     KD_ARCHIVE_REALS(a, &c->leap, &c->t_leap, &c->energy_known, &c->energy_end, &c->t_known, &c->start[0], &c->start[1],
                      &c->end.kinetic, &c->end.potential, &c->end.dissipated, &c->end.supplied, &c->end.size, &c->terms,
-                     &c->missed, &c->t_slopes[0], &c->t_slopes[1], &c->energy_slopes, &c->energy_start,
-                     &c->potential_low, &c->potential_high);
+                     &c->missed.sum, &c->missed.squares, &c->t_slopes[0], &c->t_slopes[1], &c->energy_slopes,
+                     &c->energy_start, &c->potential_low, &c->potential_high);
     // a run in two parts is worth what the worse of them is worth
     kd_archive_int(a, &kind, 0, KD_CERTIFICATE_KIND_COUNT - 1);
     kd_archive_bool(a, &has_energy);

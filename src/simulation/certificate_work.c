@@ -4,7 +4,9 @@
 // powers are evaluated at the five Gauss-Lobatto points. The polynomial of degree 4 through them gives the work up to
 // any time inside (local error h^6) and, at the end, the formula of degree 7. What that leaves out follows from how fast
 // the Legendre coefficients of the power fall, c_k ~ rho^k: about c_3, c_4 times rho^4. A segment is halved where it is
-// too much: mechanisms whose motion is prescribed make very long steps. Behind a kink coefficients fall slowly.
+// too much: mechanisms whose motion is prescribed make very long steps, of which nine or seventeen points (the extensions of
+// Kronrod, Nodes and weights of quadrature formulas, 1965, and of Patterson, The optimum addition of points to quadrature
+// formulae, Math. Comp. 22, 1968) take the whole. Behind a kink coefficients fall slowly.
 //
 // But that is the last resort. The polynomial through the powers at the ends of this step and of those before it costs
 // nothing, and the middle of the step little: they do where the balance of the step agrees with them, within a part of
@@ -218,11 +220,16 @@ static void interpolate_state(kd_certifier *c, const kd_simulation *simulation, 
     const knot *k = &c->knot[KNOTS - n], *end = &c->knot[KNOTS - 1];
     double      value[KNOTS], rate[KNOTS];
     hermite_weights(k, n, t, value, rate);
-    for (int i = 0; i < d.np + d.nv + d.nr; i++) {
-        double sum = 0;
-        for (int j = 0; j < n; j++) sum += value[j] * (k[j].x[i] - end->x[i]) + rate[j] * k[j].rate[i];
-        c->inside->p[i] = end->x[i] + sum;
+    const int     count = d.np + d.nv + d.nr;
+    const double *last = end->x;
+    double *restrict x = c->inside->p;
+    memset(x, 0, (size_t)count * sizeof *x);
+    for (int j = 0; j < n; j++) {
+        const double *at = k[j].x, *slope = k[j].rate;
+        const double  by_value = value[j], by_rate = rate[j];
+        for (int i = 0; i < count; i++) x[i] += by_value * (at[i] - last[i]) + by_rate * slope[i];
     }
+    for (int i = 0; i < count; i++) x[i] += last[i];
 }
 
 // No polynomial knows contact coordinates, accelerations and multipliers
@@ -265,7 +272,16 @@ static double work_up_to(const segment *s, double theta, int which)
             sum += weight[g] * L * s->power[j][which];
         }
     }
-    return (s->t1 - s->t0) * theta * sum / 18;
+    return (s->t1 - s->t0) * theta * sum / 18 + theta * s->more[which];
+}
+
+// The whole of a segment: the formula itself (weights 9, 49 and 64 of 180), and what closer looks add to it
+static double work_of(const segment *s, int which)
+{
+    const double *first = s->power[0], *second = s->power[1], *fourth = s->power[3], *fifth = s->power[4];
+    const double  sum =
+        9 * (first[which] + fifth[which]) + 49 * (second[which] + fourth[which]) + 64 * s->power[2][which];
+    return (s->t1 - s->t0) * sum / 180 + s->more[which];
 }
 
 // Legendre coefficients of the polynomial through the powers at -1, -z, 0, z, 1, z^2 = 3/7: sums with the weights of the
@@ -287,19 +303,26 @@ static void find_coefficients(const segment *s, int which, double c[5])
 // that may be missed
 static double enough_of(const kd_certifier *c)
 {
-    return OF_REST * fmax(c->most - c->missed, c->certificate.energy_rounding);
+    return OF_REST * fmax(c->most - kd_missed_total(&c->missed), c->certificate.energy_rounding);
 }
 
 // [J] what the balance of a segment lacks
 static double missing_of(const segment *s)
 {
-    return s->energy[NODES - 1] - s->energy[0] + work_up_to(s, 1, 0) - work_up_to(s, 1, 1);
+    return s->energy[NODES - 1] - s->energy[0] + work_of(s, 0) - work_of(s, 1);
 }
 
-// Is the error of the work small enough, beside the energies of the run and beside what its tolerance lets them be?
+// [J] the error of the work of a segment that is small enough, beside the energies of the run and beside what its tolerance
+// lets them be
+static double agreement_of(const kd_certifier *c)
+{
+    return fmax(fmax(SMOOTH * c->certificate.energy_scale, c->explained), enough_of(c));
+}
+
+// Is the error of the work so small?
 static bool is_smooth(kd_certifier *c, const segment *s)
 {
-    const double enough = fmax(fmax(SMOOTH * c->certificate.energy_scale, c->explained), enough_of(c));
+    const double enough = agreement_of(c);
     double       most = 0;
     for (int which = 0; which < POWERS; which++) {
         double k[5];
@@ -313,7 +336,7 @@ static bool is_smooth(kd_certifier *c, const segment *s)
         if (h * last * fall > fmax(enough, SMOOTH * h * fabs(k[0]))) return false;
         most = fmax(most, h * last * fall);
     }
-    c->missed += fmin(most, fabs(missing_of(s)));
+    kd_missed_add(&c->missed, missing_of(s), most);
     return true;
 }
 
@@ -321,7 +344,7 @@ static bool is_smooth(kd_certifier *c, const segment *s)
 static void close_segment(kd_certifier *c, segment *s)
 {
     memcpy(s->work, c->work, sizeof s->work);
-    for (int which = 0; which < POWERS; which++) c->work[which] += work_up_to(s, 1, which);
+    for (int which = 0; which < POWERS; which++) c->work[which] += work_of(s, which);
     memcpy(c->power, s->power[NODES - 1], sizeof c->power);
     c->t_known = s->t1;
     c->segment[c->nsegments++] = *s;
@@ -332,7 +355,7 @@ static bool fits_energies(kd_certifier *c, const segment *s, double part)
 {
     const double missing = missing_of(s);
     if (!(fabs(missing) <= part * enough_of(c))) return false;
-    c->missed += fabs(missing);
+    kd_missed_add(&c->missed, missing, INFINITY);
     return true;
 }
 
@@ -363,47 +386,61 @@ static void keep_moment(kd_certifier *c, double t, const double power[POWERS])
     memcpy(m->power, power, sizeof m->power);
 }
 
-// Powers at the inner nodes by the polynomial through n moments
-static void interpolate_powers(const moment *m, int n, segment *s)
+// Powers at the inner nodes by the polynomial through n moments, both ends of the segment among them: Newton's divided
+// differences from the latest one back, so that the last term is what the oldest one changes. *by_oldest: [J] that it
+// changes the work by
+static void interpolate_powers(const moment *m, int n, segment *s, double *by_oldest)
 {
+    static const double weight[NODES] = {9, 49, 64, 49, 9};
+    double              t[PAST + 2], c[PAST + 2][POWERS], oldest[POWERS] = {0};
+    for (int i = 0; i < n; i++) {
+        t[i] = m[n - 1 - i].t;
+        memcpy(c[i], m[n - 1 - i].power, sizeof c[i]);
+    }
+    for (int k = 1; k < n; k++)
+        for (int i = n - 1; i >= k; i--)
+            for (int which = 0; which < POWERS; which++)
+                c[i][which] = (c[i][which] - c[i - 1][which]) / (t[i] - t[i - k]);
     for (int j = 1; j < NODES - 1; j++) {
-        const double t = s->t0 + node[j] * (s->t1 - s->t0);
-        memset(s->power[j], 0, sizeof s->power[j]);
-        for (int i = 0; i < n; i++) {
-            double L = 1;
-            for (int k = 0; k < n; k++)
-                if (k != i) L *= (t - m[k].t) / (m[i].t - m[k].t);
-            for (int which = 0; which < POWERS; which++) s->power[j][which] += L * m[i].power[which];
+        const double at = s->t0 + node[j] * (s->t1 - s->t0);
+        double       product = 1;
+        for (int i = 0; i < n - 1; i++) product *= at - t[i];
+        for (int which = 0; which < POWERS; which++) {
+            double sum = c[n - 1][which];
+            for (int i = n - 2; i >= 0; i--) sum = c[i][which] + (at - t[i]) * sum;
+            s->power[j][which] = sum;
+            oldest[which] += weight[j] * c[n - 1][which] * product;
         }
     }
+    *by_oldest = (s->t1 - s->t0) / 180 * (fabs(oldest[0]) + fabs(oldest[1]));
 }
 
 // The segment by n moments: is its work accurate enough, by what the oldest of them changes, and do the energies say no more
 // than what the integrator may have done to them?
 static bool is_settled(kd_certifier *c, const moment *m, int n, segment *s)
 {
-    segment lower = *s;
-    double  differ = 0;
-    interpolate_powers(m, n, s);
-    interpolate_powers(m + 1, n - 1, &lower);
-    for (int which = 0; which < POWERS; which++) differ += fabs(work_up_to(s, 1, which) - work_up_to(&lower, 1, which));
+    double differ;
+    interpolate_powers(m, n, s, &differ);
     const double missing = missing_of(s);
     if (!(differ <= enough_of(c) && fabs(missing) <= fmax(enough_of(c), c->explained / PART))) return false;
-    c->missed += fmin(fabs(missing), differ);
+    kd_missed_add(&c->missed, missing, differ);
     return true;
 }
 
 // The step from t_known to t1 without any evaluation inside; false: that is not accurate enough, by what the oldest
 // moment changes, or does not fit the energies
-static bool add_by_past(kd_certifier *c, double t1, const double end[POWERS])
+static bool add_by_past(kd_certifier *c, double t1, const double end[POWERS], bool whole)
 {
-    moment  m[PAST + 1];
-    segment s = open_segment(c, t1, end);
-    if (c->npast < PAST || c->past[PAST - 1].t != c->t_known) return false;
-    memcpy(m, c->past, sizeof c->past);
-    m[PAST].t = t1;
-    memcpy(m[PAST].power, end, sizeof m[PAST].power);
-    if (!is_settled(c, m, PAST + 1, &s)) return false;
+    moment    m[PAST + 1];
+    segment   s = open_segment(c, t1, end);
+    const int n = c->npast;
+    if (n == 0 || c->past[n - 1].t != c->t_known || (n < PAST && !whole)) return false;
+    memcpy(m, c->past, (size_t)n * sizeof *m);
+    m[n].t = t1;
+    memcpy(m[n].power, end, sizeof m[n].power);
+    if (n < PAST) interpolate_powers(m, n + 1, &s, &(double){0});
+    if (!(n == PAST && is_settled(c, m, n + 1, &s)) && !(whole && fits_energies(c, &s, n < PAST ? OF_ENDS : 1)))
+        return false;
     close_segment(c, &s);
     return true;
 }
@@ -449,7 +486,7 @@ static bool fill_by_middle(kd_certifier *c, segment *s, double part, bool inside
     memcpy(next++->power, s->power[NODES - 1], sizeof m->power);
     const int n = (int)(next - m);
     if (n >= NODES && is_settled(c, m, n, s)) return true;
-    interpolate_powers(m, n, s);
+    if (n < NODES) interpolate_powers(m, n, s, &(double){0});
     return (!inside || n > NODES) && fits_energies(c, s, part);
 }
 
@@ -465,8 +502,83 @@ static bool halves_agree(const kd_certifier *c, const segment *s, const segment 
 {
     double differ = 0;
     for (int which = 0; which < POWERS; which++)
-        differ += fabs(work_up_to(&half[0], 1, which) + work_up_to(&half[1], 1, which) - work_up_to(s, 1, which));
-    return differ <= fmax(fmax(SMOOTH * c->certificate.energy_scale, c->explained), enough_of(c));
+        differ += fabs(work_of(&half[0], which) + work_of(&half[1], which) - work_of(s, which));
+    return differ <= agreement_of(c);
+}
+
+// ---- work by more nodes ---------------------------------------------------------------------------------------------
+//
+// The five points of Gauss and Lobatto can be extended twice so that all of them count again: by four (Kronrod's way,
+// exact to degree 13) and by eight more (Patterson's, to degree 25). Where steps are long beside a motion that is smooth,
+// as those of drives are, that is far less than what halves need.
+
+enum { PAIRS = 9, MORE_NODES = 3 }; // the whole step, its halves and quarters: behind that there is a kink
+// Nodes in the left half of [0, 1] in the order in which they come, the middle third, and the weights of both formulas:
+// made with 50 digits from the conditions that q E x^k has no integral, q the polynomial of the nodes that are known, E
+// that of the new ones, k below its degree
+// clang-format off
+static const double further_node[PAIRS] = {
+    0, 0.17267316464601142810, 0.5, 0.054797236243665606715, 0.32950886704450351424, 0.016900068453146073831,
+    0.10879197943976922961, 0.24554939936530273343, 0.41783128041760753802};
+static const double further_weight[2][PAIRS] = {
+    {0.015321869488536155203, 0.14198938902406055691, 0.17188104360518153622, 0.089631349776603677990,
+     0.16711686990820884179, 0, 0, 0, 0},
+    {0.0046657035198742488916, 0.067801437802545282612, 0.079443959392825370454, 0.046990759114075110184,
+     0.088082559871010541443, 0.028000190391696647781, 0.059812584159555470853, 0.078618522342789699383,
+     0.086306263102040313625}};
+// clang-format on
+
+// The powers at both nodes of pair k
+static kd_status look_at_pair(kd_certifier *c, kd_simulation *simulation, const segment *s, int k, double sum[POWERS])
+{
+    kd_status status = KD_OK;
+    for (int side = 0; side < 2 && status >= 0; side++) {
+        double       power[POWERS] = {0}, energy;
+        const double theta = side == 0 ? further_node[k] : 1 - further_node[k];
+        status = go_inside(c, simulation, s->t0 + theta * (s->t1 - s->t0));
+        if (status >= 0) status = power_at(c, simulation, c->inside, power, &energy);
+        for (int which = 0; which < POWERS; which++) sum[which] += power[which];
+    }
+    return status;
+}
+
+// A segment with the powers at its nodes by nine, then by seventeen of them. *good: they agree with those before, or fit the
+// energies at the ends within this part of what is enough
+static kd_status add_nodes(kd_certifier *c, kd_simulation *simulation, segment *s, double part, bool *good)
+{
+    static const int known[3] = {3, 5, PAIRS};
+    double           pair[PAIRS][POWERS] = {{0}};
+    *good = false;
+    for (int which = 0; which < POWERS; which++) {
+        pair[0][which] = s->power[0][which] + s->power[4][which];
+        pair[1][which] = s->power[1][which] + s->power[3][which];
+        pair[2][which] = s->power[2][which];
+    }
+    for (int rule = 0; rule < 2 && !*good; rule++) {
+        const double before = fabs(missing_of(s));
+        double       differ = 0;
+        for (int k = known[rule]; k < known[rule + 1]; k++) {
+            const kd_status status = look_at_pair(c, simulation, s, k, pair[k]);
+            if (status < 0) return status;
+        }
+        for (int which = 0; which < POWERS; which++) {
+            double sum = 0;
+            for (int k = 0; k < known[rule + 1]; k++) sum += further_weight[rule][k] * pair[k][which];
+            const double change = (s->t1 - s->t0) * sum - work_of(s, which);
+            s->more[which] += change;
+            differ += fabs(change);
+        }
+        *good = differ <= agreement_of(c);
+        if (*good)
+            kd_missed_add(&c->missed, missing_of(s), differ);
+        else
+            *good = fits_energies(c, s, part);
+        // what the balance lacks falls with the degree (7, 13, 25): too slowly for seventeen of them?
+        const double missing = fabs(missing_of(s)), ratio = missing / before;
+        if (!(missing * ratio * ratio <= part * enough_of(c))) break;
+    }
+    if (!*good) memset(s->more, 0, sizeof s->more);
+    return KD_OK;
 }
 
 static kd_status split(kd_certifier *c, kd_simulation *simulation, const segment *s, int depth, bool whole);
@@ -475,8 +587,13 @@ static kd_status split(kd_certifier *c, kd_simulation *simulation, const segment
 // enough, its work counts
 static kd_status add_segment(kd_certifier *c, kd_simulation *simulation, segment *s, int depth, bool whole)
 {
-    if (depth < MAX_DEPTH && !is_smooth(c, s) && !(whole && fits_energies(c, s, ldexp(1, -depth))))
-        return split(c, simulation, s, depth, whole);
+    bool good =
+        depth >= MAX_DEPTH || is_smooth(c, s) || ((whole || depth == 0) && fits_energies(c, s, ldexp(1, -depth)));
+    if (!good && whole && depth < MORE_NODES) {
+        const kd_status status = add_nodes(c, simulation, s, ldexp(1, -depth), &good);
+        if (status < 0) return status;
+    }
+    if (!good) return split(c, simulation, s, depth, whole);
     close_segment(c, s);
     return KD_OK;
 }
@@ -532,11 +649,9 @@ static kd_status add_step(kd_certifier *c, kd_simulation *simulation, double t1,
         status = look_inside(c, simulation, &s, j);
         if (status < 0) return status;
     }
-    if (good || is_smooth(c, &s) || fits_energies(c, &s, 1)) {
-        close_segment(c, &s);
-        return KD_OK;
-    }
-    return split(c, simulation, &s, 0, whole);
+    if (!good) return add_segment(c, simulation, &s, 0, whole);
+    close_segment(c, &s);
+    return KD_OK;
 }
 
 // ---- leaps of the potential energy ----------------------------------------------------------------------------------
@@ -636,9 +751,11 @@ kd_status kd_certifier_follow_steps(kd_certifier *c, kd_simulation *simulation, 
     c->peeks = false;
     // then the powers of all nodes
     bool has_power = c->power[0] != 0 || c->power[1] != 0 || end[0] != 0 || end[1] != 0;
-    if (!has_power || !simulation)
+    if (!has_power)
+        c->t_known = last->t;
+    else if (!simulation)
         add_line(c, last->t, end);
-    else if (!add_by_past(c, last->t, end))
+    else if (!add_by_past(c, last->t, end, x->t >= last->t))
         status = add_step(c, simulation, last->t, end, x->t >= last->t);
     if (status >= 0 && simulation && c->middle.t > t0) keep_moment(c, c->middle.t, c->middle.power);
     if (status >= 0 && simulation) keep_moment(c, last->t, end);
@@ -649,10 +766,10 @@ kd_status kd_certifier_follow_steps(kd_certifier *c, kd_simulation *simulation, 
 double kd_certifier_work_at(const kd_certifier *c, double t, int which)
 {
     int i = 0;
+    if (t >= c->t_known || c->nsegments == 0) return c->work[which];
     // the segment that t lies in
     while (i + 1 < c->nsegments && t > c->segment[i].t1) i++;
     const segment *s = &c->segment[i];
-    if (c->nsegments == 0) return c->work[which];
     return s->work[which] + work_up_to(s, (t - s->t0) / (s->t1 - s->t0), which);
 }
 

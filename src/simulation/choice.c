@@ -4,16 +4,19 @@
 // an implicit one, psf with radau where the dense matrices of psf are small, otherwise bdf on ggl, whose matrix is sparse.
 // Stiff is what stability limits: the product of the step h with the spectral radius rho of f_x, x' = f(t, x). rho comes
 // from the power method on differences of f (Sommeijer, Shampine, Verwer, RKC: An explicit solver for parabolic PDEs,
-// 1997); two multiplications at once, as the square of f_x of an undamped oscillation has real eigenvalues:
+// 1997), for the pair of largest eigenvalues (Wilkinson, The Algebraic Eigenvalue Problem, 9.10), as those of damped
+// oscillations are complex and lengths of vectors then turn with no end: p and v have other units,
 //
-//     rho^2 = |f_x^2 y| / |y|
+//     f_x^2 y = alpha f_x y + beta y by least squares,    rho = largest |z| of z^2 = alpha z + beta
 //
 // explicit -> implicit   h rho stays near the border of stability of dop853 (6.1 along the negative real axis), or, with
 //                        more patience, far beyond what its accuracy would allow if the fastest motion took part: an
 //                        oscillation of amplitude 1 has the error (h rho)^9 / 9! in a step
-// implicit -> explicit   h rho of its steps is small beside the ratio R of the costs of both methods' steps: then an
-//                        explicit step of that length, or some of them, cost less; or steps are shorter than R times those
-//                        that the explicit method made before it was left: the change has not paid
+// implicit -> explicit   explicit steps H could be made at less cost: h < R H, R the ratio of the costs of a step of both.
+//                        Stability allows H = STABLE / rho, accuracy H = Q h: motions of frequency omega have local errors
+//                        (omega h)^9 / 9! with dop853 and 10 / 137 (omega h)^6 with bdf of order 5, whose error of the
+//                        whole motion is about 30 times as large at the same tolerance; or H is what explicit steps were
+//                        before they were left: the change has not paid
 //
 // R is a function of dimensions alone, measured once on gallery and chains (docs/methods/choice.md), so that a run gives
 // the same bits on every machine. A method that was left at once is tried again later and later.
@@ -32,10 +35,10 @@
 static const double NEAR_BORDER = 3.5; // h rho from which stability, not accuracy, is taken to limit a step of dop853
 static const double IMPOSSIBLE = 12;   // h rho that no step of dop853 stands: rho is wrong there (f_x far from normal)
 static const double FASTER = 2.5;      // times what accuracy allows: the fastest motion is not in the solution
-static const double WORTH = 0.2;       // R below which implicit steps are tried earlier
 static const double PAID = 0.9;    // of R times the explicit steps: a mean implicit step below was not worth the change
 static const double GROWING = 1.3; // last step over the mean: it has not found its length
-static const double CHEAP = 3;     // h rho / R of an implicit step below which explicit ones cost less
+static const double STABLE = 5;    // h rho that dop853 keeps where stability limits its steps
+static const double LOOSER = 30;   // times the error of dop853 that bdf has at the same tolerance
 static const double HOPELESS = 2e4;     // [1/s] rho beyond which explicit steps are not even tried at the start
 static const double SPARSE_COST = 0.35; // R of bdf on ggl with a sparse matrix,
 static const double FULL_SIZE = 165;    // entries in a column of M that add 1 to it
@@ -46,6 +49,7 @@ static const double CUT_LOOPED = 155;   // and with them
 static const double TREE_SIZE = 14;     // nv of equations without constraints at which R is 2
 static const double LOOPED_SIZE = 110;  // the same with constraints, whose right-hand side is dearer
 static const double SETTLED = 0.05;     // relative change of rho between two iterations that is none
+static const double PARALLEL = 1e-8;    // square of the sine of the angle between two directions that are one
 static const double SAFETY = 1.1;       // of rho, which the power method finds from below
 static const double SMALLEST_RTOL = 1e-14;                  // where estimates of dop853 are rounding
 enum { ITERATIONS = 24, FEWER = 8 };                        // of the power method, at first and with a known direction
@@ -62,8 +66,10 @@ struct kd_choice {
     kd_state      *state;         // discrete states and active rows of flow
     int            n;             // of x
     double        *x, *y, *f, *g; // (n) point, direction, f(x), f(x + y)
+    double        *y1, *y2;       // (n) the two directions before y
     bool           directed;      // y is known from the last time
     double         cost;          // R
+    double         worth;         // R Q; below 1 implicit steps cost less even where accuracy limits both
     double         radius;        // rho; NaN: not known
     double         border;        // h rho of explicit steps from which an implicit method is worth a look
     bool           stiff;         // the present method
@@ -97,8 +103,9 @@ static bool is_possible(const kd_simulation_options *opt, kd_method_pair method)
     return !kd_method_misfit(&tried, NULL);
 }
 
-// Why no explicit method is thought of; NULL: one may be
-static const char *why_not_explicit(const kd_eom *eom, const kd_simulation_options *opt)
+// Why a one-step method is wanted that solves for all unknowns, even where steps of bdf would cost less, as it begins with
+// order 1 behind every event, or has errors where constraints leave none; NULL: it need not be one
+static const char *why_radau(const kd_eom *eom, const kd_simulation_options *opt)
 {
     const kd_dims                 d = kd_eom_dims(eom);
     const kd_eom_def             *def = kd_eom_definition(eom);
@@ -110,20 +117,40 @@ static const char *why_not_explicit(const kd_eom *eom, const kd_simulation_optio
     if (def->force_of_multipliers) return "as friction depends on reactions";
     if (d.nswitch > 0 || def->restitution || def->friction) return "as events cut the motion in short pieces";
     if (def->discrete) return "as samples cut the motion in short steps";
-    if (opt->integrator_options.h_max > 0) return "as steps have a largest size";
+    // where constraints are kept by multipliers, errors of tolerance/h in both would show in its short steps
+    if (opt->integrator_options.h_max > 0 && d.nlambda + d.nmu > 0) return "as steps have a largest size";
     if (opt->integrator_options.h_fixed > 0) return "as steps have a fixed size";
     if (d.nv <= d.nlambda + d.nmu) return "as the motion is prescribed";
-    if (f->control_multipliers) return "which controls the errors of multipliers";
+    return f->control_multipliers ? "which controls the errors of multipliers" : NULL;
+}
+
+// Why no explicit method is thought of; NULL: one may be
+static const char *why_not_explicit(const kd_eom *eom, const kd_simulation_options *opt)
+{
+    const char *why = why_radau(eom, opt);
+    if (why) return why;
+    if (opt->integrator_options.h_max > 0) return "as steps have a largest size";
     return !is_possible(opt, (kd_method_pair){KD_ODE, KD_DOP853}) || has_own_options(opt) ? "which has the options"
                                                                                           : NULL;
 }
 
-// h rho that stability allows, or that is beyond what accuracy does where the fastest motion takes part
-static double border_of(const kd_simulation_options *opt)
+static double tolerance_of(const kd_simulation_options *opt)
+{
+    return fmax(SMALLEST_RTOL, opt->rtol > 0 ? opt->rtol : opt->integrator_options.rtol);
+}
+
+// h omega that accuracy allows of dop853 where a motion with amplitude 1 takes part, with this error in a step
+static double accurate_reach(double error)
 {
     const double factorial = 362880, order = 9; // of the local error
-    const double rtol = opt->rtol > 0 ? opt->rtol : opt->integrator_options.rtol;
-    return fmin(NEAR_BORDER, FASTER * pow(factorial * fmax(rtol, SMALLEST_RTOL), 1 / order));
+    return pow(factorial * error, 1 / order);
+}
+
+// Q: how many times as long such a step is as one of the implicit method, for the same error of the motion
+static double accurate_ratio(const kd_simulation_options *opt, kd_integrator_kind implicit)
+{
+    const double order = 6, constant = 10.0 / 137, rtol = tolerance_of(opt); // of bdf of order 5
+    return implicit != KD_BDF ? INFINITY : accurate_reach(LOOSER * rtol) / pow(rtol / constant, 1 / order);
 }
 
 // Cost of a step of psf with radau over that of one of dop853
@@ -155,25 +182,25 @@ static double column_entries(kd_eom_data *data, const kd_inputs *inputs, const k
     return good ? count / COLUMNS : 0;
 }
 
-// Are the dense matrices of psf with radau small? cut: the motion is cut into pieces, at which bdf begins again
-static bool is_small(const kd_eom *eom, bool cut)
+// Are the dense matrices of psf with radau small? wanted: for another reason
+static bool is_small(const kd_eom *eom, bool wanted)
 {
     const kd_dims d = kd_eom_dims(eom);
     const bool    looped = d.nlambda + d.nmu > 0;
-    return d.nv + d.nr <= (!cut ? DENSE_SIZE : looped ? CUT_LOOPED : CUT_SIZE);
+    return d.nv + d.nr <= (!wanted ? DENSE_SIZE : looped ? CUT_LOOPED : CUT_SIZE);
 }
 
 // psf with radau, or, where its dense matrices would be large, bdf: on ode where the Newton matrix is eliminated along
 // the tree in O(N), else on ggl, whose matrix is sparse
 static kd_method_pair implicit_of(kd_eom_data *point, const kd_inputs *inputs, const kd_state *x,
-                                  const kd_simulation_options *opt, bool cut, double *cost)
+                                  const kd_simulation_options *opt, double *cost)
 {
     const kd_eom               *eom = kd_eom_data_eom(point);
     const kd_method_pair        along_tree = {KD_ODE, KD_BDF}, sparse = {KD_GGL, KD_BDF};
     const kd_simulation_options usual = kd_method_named(opt);
     const bool                  kept = kd_eom_dims(eom).ne > 0 && opt->formulation_options.invariants;
     *cost = dense_cost(eom);
-    if (is_small(eom, cut) || kept || has_own_options(opt))
+    if (is_small(eom, why_radau(eom, opt) != NULL) || kept || has_own_options(opt))
         return (kd_method_pair){usual.formulation, usual.integrator};
     if (kd_eom_definition(eom)->implicit_set && is_possible(opt, along_tree)) {
         *cost = SPARSE_COST;
@@ -209,6 +236,25 @@ static double multiply(kd_choice *self, double t)
     return length;
 }
 
+static double dot(int n, const double *x, const double *y)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += x[i] * y[i];
+    return sum;
+}
+
+// Largest |eigenvalue| of the pair that directions y2, y1, y of length 1 tell, f_x y2 = first y1 and f_x y1 = second y
+static double largest_of_pair(const kd_choice *self, double first, double second)
+{
+    const double c12 = dot(self->n, self->y1, self->y2), c1 = dot(self->n, self->y, self->y1);
+    const double c2 = dot(self->n, self->y, self->y2), sine = 1 - c12 * c12;
+    // one direction: it is an eigenvector
+    if (!(sine > PARALLEL)) return second;
+    const double alpha = second * (c1 - c12 * c2) / sine, beta = first * second * (c2 - c12 * c1) / sine;
+    const double square = alpha * alpha / 4 + beta;
+    return square < 0 ? sqrt(-beta) : fabs(alpha) / 2 + sqrt(square);
+}
+
 // Signs without a pattern: no motion of a mechanism is orthogonal to them
 static void start_direction(kd_choice *self)
 {
@@ -231,10 +277,14 @@ static double find_radius(kd_choice *self, const kd_state *x)
     if (!self->directed) start_direction(self);
     // two multiplications make one estimate
     for (int k = 0; k < most; k++) {
+        double *oldest = self->y2;
+        self->y2 = self->y1;
+        self->y1 = oldest;
+        memcpy(self->y1, self->y, (size_t)self->n * sizeof *self->y);
         const double length = multiply(self, x->t);
         if (isnan(length)) self->directed = false;
         if (!(length > 0)) return length;
-        const double found = sqrt(length * last);
+        const double found = k > 0 ? largest_of_pair(self, last, length) : NAN;
         const bool   settled = fabs(found - before) <= SETTLED * found && fabs(found - rho) <= SETTLED * found;
         before = rho;
         rho = found;
@@ -252,7 +302,8 @@ static kd_status create_flow(kd_choice *self, kd_eom_data *point, const kd_state
     const kd_dims          d = kd_eom_dims(eom);
     kd_formulation_options form = opt->formulation_options;
     self->n = d.np + d.nv + d.nr;
-    for (double **vector[] = {&self->x, &self->y, &self->f, &self->g, NULL}, ***v = vector; *v; v++)
+    for (double **vector[] = {&self->x, &self->y, &self->f, &self->g, &self->y1, &self->y2, NULL}, ***v = vector; *v;
+         v++)
         **v = kd_cut_double(&self->arena, self->n);
     kd_status status = self->arena.failed ? KD_ERR_MEMORY : kd_state_create(eom, &self->state);
     if (status < 0) return status;
@@ -289,10 +340,12 @@ kd_status kd_choice_create(kd_eom_data *point, const kd_inputs *inputs, const kd
     const char *why_not = why_not_explicit(kd_eom_data_eom(point), opt);
     if (inputs) self->inputs = *inputs;
     self->explicit_method = (kd_method_pair){KD_ODE, KD_DOP853};
-    self->implicit_method = implicit_of(point, &self->inputs, x, opt, why_not != NULL, &self->cost);
+    self->implicit_method = implicit_of(point, &self->inputs, x, opt, &self->cost);
     self->radius = self->left_radius = NAN;
-    // where implicit steps are much cheaper, a try costs little and may pay long before stability limits explicit ones
-    self->border = border_of(opt) * fmin(1, self->cost / WORTH);
+    self->worth = self->cost * accurate_ratio(opt, self->implicit_method.integrator);
+    // h rho that stability allows, or that is beyond what accuracy does where the fastest motion takes part; where implicit
+    // steps are much cheaper, a try costs little and may pay long before
+    self->border = fmin(NEAR_BORDER, FASTER * accurate_reach(tolerance_of(opt))) * fmin(1, self->worth);
     self->needed = HITS;
     kd_status status = why_not ? KD_OK : create_flow(self, point, x, opt);
     // a form that cannot be made is no candidate; without memory nothing is
@@ -359,6 +412,12 @@ double kd_choice_cost(const kd_choice *self)
 
 // ---- along the motion -----------------------------------------------------------------------------------------------
 
+// Steps of the implicit method until it is first judged
+static int first_pause(const kd_choice *self)
+{
+    return kd_integrator_about(self->implicit_method.integrator, NULL)->one_step ? PAUSE : PAUSE_MULTISTEP;
+}
+
 void kd_choice_begin(kd_choice *self, bool stiff)
 {
     self->stiff = stiff;
@@ -366,7 +425,7 @@ void kd_choice_begin(kd_choice *self, bool stiff)
     self->longest = self->passed = 0;
     if (!stiff) self->pace = 0;
     // methods with a memory begin with low order and short steps
-    self->pause = kd_integrator_about(self->implicit_method.integrator, NULL)->one_step ? PAUSE : PAUSE_MULTISTEP;
+    self->pause = first_pause(self);
 }
 
 // A new rho, where it is to be had
@@ -383,7 +442,7 @@ static bool is_too_stiff(kd_choice *self, const kd_state *x, double h, bool advi
     self->pace += self->pace > 0 ? (h - self->pace) / LATELY : h;
     if (self->since >= REFRESHED) refresh(self, x);
     const double reach = h * self->radius;
-    const int    doubtful = self->cost < WORTH ? NEAR : 1; // steps between both borders
+    const int    doubtful = self->worth < 1 ? NEAR : 1; // steps between both borders
     if (reach < IMPOSSIBLE) self->hits += reach > NEAR_BORDER ? NEAR : reach > self->border ? doubtful : -NEAR;
     if (self->hits < 0) self->hits = 0;
     if (!advised && self->hits < self->needed) return false;
@@ -411,13 +470,20 @@ static bool is_too_smooth(kd_choice *self, const kd_state *x, double h)
     if (self->since < self->pause) return false;
     const double longest = self->longest, mean = self->passed / (self->since - half);
     self->longest = self->passed = 0;
+    // steps that still grow say nothing yet
+    if (h > GROWING * mean) {
+        self->since = 0;
+        return false;
+    }
+    const double radius_before = self->radius;
     refresh(self, x);
     self->pause = self->pause < PAUSE_MOST ? 2 * self->pause : PAUSE_MOST;
-    // a few steps of a one-step method have not found their length: the longest counts; steps that still grow say nothing yet
+    // a few steps of a one-step method have not found their length: the longest counts
     const bool few = kd_integrator_about(self->implicit_method.integrator, NULL)->one_step;
-    if (h < GROWING * mean && is_dearer(self, few ? longest : mean)) return true;
-    // where accuracy shortens explicit steps, those of the implicit method may be shorter, too
-    return longest * self->radius < CHEAP * self->cost * self->border / NEAR_BORDER;
+    if (is_dearer(self, few ? longest : mean)) return true;
+    // stiffness that comes and goes: where it was is where it may be soon
+    const double radius = fmax(self->radius, radius_before);
+    return self->worth > 1 && longest * radius < STABLE * self->cost;
 }
 
 bool kd_choice_look(kd_choice *self, const kd_state *x, double h, bool advised)
@@ -426,8 +492,9 @@ bool kd_choice_look(kd_choice *self, const kd_state *x, double h, bool advised)
     self->since++;
     const bool change = self->stiff ? is_too_smooth(self, x, h) : is_too_stiff(self, x, h, advised);
     if (change && !self->stiff) self->left_radius = self->radius;
-    // who comes back from an implicit method must have better reasons the next time
-    if (change && self->stiff && self->needed < HITS_MOST) self->needed *= 4;
+    // who comes back from an implicit method must have better reasons the next time: a try costs first_pause steps of R
+    if (change && self->stiff && self->needed < HITS_MOST)
+        self->needed = (int)fmax(4 * self->needed, 2 * NEAR * first_pause(self) * self->cost);
     return change;
 }
 

@@ -31,7 +31,7 @@ struct kd_exchange {
     char   message[900];
 };
 
-static kd_status refuse(kd_exchange *self, kd_status status, const char *why)
+static kd_status refuse_exchange(kd_exchange *self, kd_status status, const char *why)
 {
     if (status < 0) kd_text(self->message, sizeof self->message, "t = %.9g: %s", self->t, why);
     return status;
@@ -79,7 +79,8 @@ static kd_status begin(kd_exchange *self)
         if (status < 0) kd_text(self->message, sizeof self->message, "%s", kd_hybrid_message(self->hybrid));
     }
     self->t = self->x->t;
-    if (status >= 0) status = refuse(self, kd_limit_solve(self->limit, self->x), kd_limit_message(self->limit));
+    if (status >= 0)
+        status = refuse_exchange(self, kd_limit_solve(self->limit, self->x), kd_limit_message(self->limit));
     if (status >= 0) take_state(self);
     return status;
 }
@@ -192,7 +193,7 @@ kd_status kd_exchange_bring(kd_exchange *self)
     const kd_status status =
         is_constrained(self) ? kd_limit_project(self->limit, self->x, false) : kd_limit_solve(self->limit, self->x);
     self->fresh = status >= 0;
-    return refuse(self, status, kd_limit_message(self->limit));
+    return refuse_exchange(self, status, kd_limit_message(self->limit));
 }
 
 // p' = Z v, v' = a, r' = b
@@ -201,19 +202,20 @@ kd_status kd_exchange_derivatives(kd_exchange *self, double *dy)
     const kd_dims *d = &self->dims;
     kd_eom_data   *data;
     kd_status      status = kd_exchange_bring(self);
-    if (status >= 0) status = refuse(self, kd_limit_at(self->limit, self->x, &data), kd_limit_message(self->limit));
+    if (status >= 0)
+        status = refuse_exchange(self, kd_limit_at(self->limit, self->x, &data), kd_limit_message(self->limit));
     if (status < 0) return status;
     kd_eval answer = d->np > 0 ? kd_eom_eval(data, KD_KINEMATICS, dy) : KD_EVAL_OK;
     if (d->nv > 0) memcpy(dy + d->np, self->x->a, (size_t)d->nv * sizeof *dy);
     if (d->nr > 0 && answer == KD_EVAL_OK) answer = kd_eom_eval(data, KD_B, dy + d->np + d->nv);
-    return answer == KD_EVAL_OK ? KD_OK : refuse(self, KD_ERR_RETRY_FAILED, kd_eom_data_message(data));
+    return answer == KD_EVAL_OK ? KD_OK : refuse_exchange(self, KD_ERR_RETRY_FAILED, kd_eom_data_message(data));
 }
 
 kd_status kd_exchange_values(kd_exchange *self, double *indicators)
 {
     kd_status status = kd_exchange_bring(self);
     if (status < 0 || !self->hybrid || kd_exchange_indicators(self) == 0) return status;
-    return refuse(self, kd_hybrid_values(self->hybrid, self->x, indicators), kd_hybrid_message(self->hybrid));
+    return refuse_exchange(self, kd_hybrid_values(self->hybrid, self->x, indicators), kd_hybrid_message(self->hybrid));
 }
 
 // ---- steps and instants ---------------------------------------------------------------------------------------------
@@ -264,12 +266,12 @@ kd_status kd_exchange_instant(kd_exchange *self, bool *changed, bool *stop)
             *stop = *stop || status == KD_STOPPED;
             passed = true;
         }
-        if (status < 0) return refuse(self, status, kd_hybrid_message(self->hybrid));
+        if (status < 0) return refuse_exchange(self, status, kd_hybrid_message(self->hybrid));
     }
     if (!passed) return KD_OK;
     // the state behind it is that of the client from now on; the time may have moved on by rounding
     const double t = self->t;
-    status = refuse(self, kd_limit_solve(self->limit, self->x), kd_limit_message(self->limit));
+    status = refuse_exchange(self, kd_limit_solve(self->limit, self->x), kd_limit_message(self->limit));
     if (status < 0) return status;
     double *y = self->y;
     *changed = memcmp(y, self->x->p, (size_t)self->dims.np * sizeof *y) != 0 ||

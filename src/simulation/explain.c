@@ -47,6 +47,7 @@ struct kd_explainer {
     int            nowners;
     float         *history; // (BINS x nowners) weight in each bin
     bin            bin[BINS];
+    int            used;        // bins that something has been put into, from the first on
     double         width;       // of a bin [s]; 0: nothing seen
     double         h_reference; // largest step accepted so far
     double         sum[TROUBLES];
@@ -189,18 +190,18 @@ static bin merged(bin a, bin b)
 static void widen(kd_explainer *e)
 {
     const size_t n = (size_t)e->nowners;
-    // two neighbours become one; the second half of the bins is free again
-    for (int b = 0; b < BINS; b++) {
-        float *to = e->history + (size_t)b * n;
-        if (2 * b >= BINS) {
-            memset(to, 0, n * sizeof *to);
-            e->bin[b] = (bin){0};
-            continue;
-        }
+    const int    half = (e->used + 1) / 2;
+    // two neighbours become one; those behind the last one that was used are empty and stay so
+    for (int b = 0; b < half; b++) {
         const float *from = e->history + 2 * (size_t)b * n;
+        float       *to = e->history + (size_t)b * n;
         for (size_t k = 0; k < n; k++) to[k] = from[k] + from[n + k];
         e->bin[b] = merged(e->bin[2 * b], e->bin[2 * b + 1]);
     }
+    // the second half of them is free again
+    memset(e->history + (size_t)half * n, 0, (size_t)(e->used - half) * n * sizeof *e->history);
+    memset(e->bin + half, 0, (size_t)(e->used - half) * sizeof *e->bin);
+    e->used = half;
     e->width *= 2;
 }
 
@@ -231,12 +232,13 @@ static void remember(kd_explainer *e, const kd_attempt_report *r, double weight)
         float       *history = e->history + (size_t)b * (size_t)e->nowners;
         for (int k = 0; k < e->nowners; k++) history[k] += (float)(part * weight * e->part[k]);
     }
+    if (last >= e->used) e->used = last + 1;
 }
 
 static void share_out(kd_explainer *e, const kd_attempt_report *r, trouble kind)
 {
     // short steps weigh more, by the logarithm of how much shorter they are
-    const double weight = 1 + (e->h_reference > r->h ? log(e->h_reference / r->h) : 0);
+    const double weight = 1 + (e->h_reference > r->h ? log(e->h_reference / r->h) : 0), log_h = log(r->h);
     int          most = 0;
     memset(e->part, 0, (size_t)e->nowners * sizeof *e->part);
     // shares of components, summed up by owner
@@ -247,7 +249,7 @@ static void share_out(kd_explainer *e, const kd_attempt_report *r, trouble kind)
     remember(e, r, weight);
     for (int k = 0; k < e->nowners; k++) {
         e->owner[k].weight[kind] += weight * e->part[k];
-        e->owner[k].log_h += weight * e->part[k] * log(r->h);
+        e->owner[k].log_h += weight * e->part[k] * log_h;
         if (e->part[k] > e->part[most]) most = k;
     }
     e->sum[kind] += weight;

@@ -5,7 +5,7 @@
 #include "core/text.h"
 
 // what: with: "update with ida"; with NULL: what alone
-static bool refuse(kd_misfit *out, const char *what, const char *with, const char *why, const char *works)
+static bool refuse_pair(kd_misfit *out, const char *what, const char *with, const char *why, const char *works)
 {
     kd_text(out->what, sizeof out->what, "%s%s%s", what, with ? " with " : "", with ? with : "");
     out->why = why;
@@ -31,17 +31,19 @@ static bool equations_fit(const kd_simulation_options *o, const kd_formulation_i
     // right-hand side, stages, index, selectors, shape: what the one needs against what the other is
     const char *word = kd_formulation_word(o->formulation);
     if (is_ode(m) && !form->has_rhs)
-        return refuse(out, m->own_word, word, "it integrates ordinary differential equations", "formulation ode");
+        return refuse_pair(out, m->own_word, word, "it integrates ordinary differential equations", "formulation ode");
     if (m->needs == KD_INTEGRATES_STAGES && !form->has_stages)
-        return refuse(out, m->own_word, word, "it imposes the constraints, which that form has eliminated",
-                      "formulation ode");
+        return refuse_pair(out, m->own_word, word, "it imposes the constraints, which that form has eliminated",
+                           "formulation ode");
     if (form->index > m->index_max && !is_ode(m))
-        return refuse(out, m->own_word, word, "its stages of order 1 leave the multipliers wrong", "formulation psf");
+        return refuse_pair(out, m->own_word, word, "its stages of order 1 leave the multipliers wrong",
+                           "formulation psf");
     if (form->selectors && !m->selectors)
-        return refuse(out, m->own_word, word, "selectors change between steps, which it cannot see", "formulation ggl");
+        return refuse_pair(out, m->own_word, word, "selectors change between steps, which it cannot see",
+                           "formulation ggl");
     if (form->overdetermined && !m->own_matrices)
-        return refuse(out, m->own_word, word, "it has more rows than unknowns, which its own matrices alone solve",
-                      "formulation ggl");
+        return refuse_pair(out, m->own_word, word, "it has more rows than unknowns, which its own matrices alone solve",
+                           "formulation ggl");
     return true;
 }
 
@@ -56,18 +58,21 @@ static bool strategies_fit(const kd_simulation_options *o, const kd_formulation_
                                          : f->explicit_form                        ? "form explicit"
                                                                                    : NULL;
     if (f->estimated && f->derivatives != KD_DERIVATIVES_GROUPED)
-        return refuse(out, "pattern", NULL, "only grouped differences have a pattern", "derivatives grouped");
+        return refuse_pair(out, "pattern", NULL, "only grouped differences have a pattern", "derivatives grouped");
     if (!what) return true;
     if (!form->strategies)
-        return refuse(out, what, kd_formulation_word(o->formulation),
-                      form->has_rhs ? "its equations are solved inside"
-                                    : "it needs the derivatives of every level of the constraints, which its selectors "
-                                      "follow",
-                      is_ode(m) ? "integrator bdf formulation ggl" : "formulation ggl");
+        return refuse_pair(out, what, kd_formulation_word(o->formulation),
+                           form->has_rhs
+                               ? "its equations are solved inside"
+                               : "it needs the derivatives of every level of the constraints, which its selectors "
+                                 "follow",
+                           is_ode(m) ? "integrator bdf formulation ggl" : "formulation ggl");
     if (f->constraints == KD_DECOMPOSE_SVD)
-        return refuse(out, what, "svd", "its rows are combinations that change with the position", "decomposition lu");
+        return refuse_pair(out, what, "svd", "its rows are combinations that change with the position",
+                           "decomposition lu");
     if (f->update != KD_UPDATE_FULL && !m->updates)
-        return refuse(out, what, m->own_word, "it evaluates or keeps its matrix by its own rules", "integrator bdf");
+        return refuse_pair(out, what, m->own_word, "it evaluates or keeps its matrix by its own rules",
+                           "integrator bdf");
     return true;
 }
 
@@ -78,14 +83,14 @@ static bool projection_fits(const kd_simulation_options *o, const kd_formulation
     if (!projects(f)) return true;
     // methods with a past cannot go on from a moved state; some can if every state is moved
     if (m->projected == KD_CONTINUES_NEVER)
-        return refuse(out, "projection", m->own_word, "it cannot continue from a state that was moved",
-                      is_ode(m) ? "integrator arkode" : "integrator bdf");
+        return refuse_pair(out, "projection", m->own_word, "it cannot continue from a state that was moved",
+                           is_ode(m) ? "integrator arkode" : "integrator bdf");
     if (f->projection == KD_PROJECT_BOUND && m->projected == KD_CONTINUES_ALWAYS)
-        return refuse(out, "projection bound", m->own_word,
-                      "a projection now and then looks like an error to its history", "projection always");
+        return refuse_pair(out, "projection bound", m->own_word,
+                           "a projection now and then looks like an error to its history", "projection always");
     if (!form->drifts)
-        return refuse(out, "projection", kd_formulation_word(o->formulation),
-                      "this formulation keeps its positions on the constraints by itself", "formulation index2");
+        return refuse_pair(out, "projection", kd_formulation_word(o->formulation),
+                           "this formulation keeps its positions on the constraints by itself", "formulation index2");
     return true;
 }
 
@@ -100,8 +105,8 @@ bool kd_method_misfit(const kd_simulation_options *given, kd_misfit *out)
     if (kd_method_is_open(given)) named = kd_method_named(given), o = &named;
     const kd_formulation_info *form = o ? kd_formulation_about(o->formulation) : NULL;
     const kd_integrator_info  *m = o ? kd_integrator_about(o->integrator, &o->integrator_options) : NULL;
-    if (!form) return !refuse(out, "formulation", NULL, "it is none of the list", "formulation psf");
-    if (!m) return !refuse(out, "integrator", NULL, "it is none of the list", "integrator radau");
+    if (!form) return !refuse_pair(out, "formulation", NULL, "it is none of the list", "formulation psf");
+    if (!m) return !refuse_pair(out, "integrator", NULL, "it is none of the list", "integrator radau");
     return !(equations_fit(o, form, m, out) && strategies_fit(o, form, m, out) && projection_fits(o, form, m, out));
 }
 

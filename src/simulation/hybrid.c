@@ -35,7 +35,7 @@ static bool is_hybrid(const kd_eom *eom, const kd_event_rows *rows)
 static void set_noise(kd_event_rows *rows, const kd_simulation_options *opt)
 {
     const kd_integrator_options *own = &opt->integrator_options;
-    kd_event_rows_tolerances(rows, own->rtol, own->atol);
+    kd_event_rows_tolerances(rows, own->rtol, own->atol, opt->formulation_options.natural);
 }
 
 static kd_status create_states(kd_hybrid *self)

@@ -158,7 +158,7 @@ kd_status kd_kick_before(kd_kick *self, const kd_state *x)
 
 // ---- jumps of positions ---------------------------------------------------------------------------------------------
 
-static kd_status refuse(kd_kick *self, double t, kd_kind kind, int i, double from, double to)
+static kd_status refuse_jump(kd_kick *self, double t, kd_kind kind, int i, double from, double to)
 {
     char name[128];
     kd_eom_name(self->eom, kind, i, name, sizeof name);
@@ -184,13 +184,13 @@ static kd_status check_positions(kd_kick *self, const kd_state *x)
     for (int i = 0; i < self->ndrives; i++) {
         double scale = fabs(l->q[i]) + fabs(r->q[i]) + t * (fabs(l->dq[i]) + fabs(r->dq[i]));
         if (fabs(r->q[i] - l->q[i]) > POSITION_JUMP * scale)
-            return refuse(self, x->t, KD_NAME_DRIVE, i, l->q[i], r->q[i]);
+            return refuse_jump(self, x->t, KD_NAME_DRIVE, i, l->q[i], r->q[i]);
     }
     // rows that hold, and may not open: one-sided ones simply open
     for (int i = 0; i < self->dims.nlambda; i++) {
         double scale = POSITION_JUMP * t * (fabs(l->gI[i]) + fabs(r->gI[i])) + ROW_JUMP * size;
         if (x->active_lambda[i] && always_holds(self, i) && fabs(r->g[i] - l->g[i]) > scale)
-            return refuse(self, x->t, KD_NAME_LAMBDA, i, l->g[i], r->g[i]);
+            return refuse_jump(self, x->t, KD_NAME_LAMBDA, i, l->g[i], r->g[i]);
     }
     return KD_OK;
 }

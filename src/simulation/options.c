@@ -102,7 +102,7 @@ static const kd_option *row_at(int index)
 }
 
 // Row and, in *place (may be NULL), the structure that it counts from; NULL: none of this name
-static const kd_option *find(const char *name, size_t *place)
+static const kd_option *find_option(const char *name, size_t *place)
 {
     part      list[PARTS];
     const int count = name ? list_parts(list) : 0;
@@ -122,7 +122,7 @@ const kd_option *kd_option_at(int i)
 
 const kd_option *kd_option_find(const char *name)
 {
-    return find(name, NULL);
+    return find_option(name, NULL);
 }
 
 // ---- values by name -------------------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ kd_status kd_option_set(kd_simulation_options *opt, const char *name, const char
     size_t place = 0;
     kd_text(message, size, "%s", "");
     if (!opt || !name || !text) return KD_ERR_ARGUMENT;
-    const kd_option *row = find(name, &place);
+    const kd_option *row = find_option(name, &place);
     return row ? kd_option_read(row, (char *)opt + place, text, message, size) : unknown(name, message, size);
 }
 
@@ -152,7 +152,7 @@ kd_status kd_option_get(const kd_simulation_options *opt, const char *name, char
     size_t place = 0;
     kd_text(buffer, size, "%s", "");
     if (!opt || !name) return KD_ERR_ARGUMENT;
-    const kd_option *row = find(name, &place);
+    const kd_option *row = find_option(name, &place);
     if (!row) return unknown(name, buffer, size);
     kd_option_print(row, (const char *)opt + place, buffer, size);
     return KD_OK;

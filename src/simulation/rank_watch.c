@@ -43,6 +43,7 @@
 #include "core/archive.h"
 #include "core/text.h"
 #include "math/dense.h"
+#include "simulation/rank_rows.h"
 
 #define LARGEST 600        // rows, or columns, beyond which a factorisation costs more than a step
 #define CERTAIN 0.1        // of K eps / sigma^2; the turn into another branch happens at 0.5
@@ -67,40 +68,42 @@
 #define NAMED 0.3          // entries beside the largest one that are worth a name
 
 struct kd_rank_watch {
-    kd_arena       arena;
-    const kd_eom  *eom;
-    kd_inputs      inputs;
-    kd_eom_data   *data;
-    kd_tolerances  tolerances;
-    kd_dims        dims;
-    double        *g;      // (nlambda)
-    double        *GZ;     // (nlambda x nv)
-    double        *HZ;     // (nmu x nv)
-    double        *D;      // (nv) columns
-    double        *R;      // (m) rows
-    int           *active; // (m) numbers in [g; h]
-    int            nactive;
-    int           *kept; // (m) places in active
-    int            rank; // kept rows; -1: not known
-    double        *C;    // (nactive x nv) row by row
-    double        *C_last;
-    int           *first; // (m) first column of each row of L
-    double        *L;     // (m x m) row by row
-    double        *pivot, *vector;
-    double         t, sigma, K, eps, path, speed; // at the last look: sigma, K, eps were found path ago
-    double        *p, *v;                         // (np), (nv) at the last look
-    double        *p_before, *v_before, t_before; // (np), (nv) at the look before that; NAN: none
-    double        *inner, *rate[3];       // (np) a point inside the step; p' at both ends and at the look before
-    double        *row_K;                 // (m) K of each row by the way of its own bodies
-    double        *row_eps, *row_end;     // (m) violation of each row at the last look; at the end of the step
-    double        *row_between, *row_way; // (m) largest violation inside the step; d of the row
-    double        *row_noise;             // (m) violation that errors of both ends explain
-    double        *row_hidden;            // (m) 1: it changes with coordinates that have no entry in it
-    unsigned char *depends;               // (m x nv) on which a row of [g; h] may depend; NULL: not known
-    double         t_last;                // of C_last
-    double         t_judged, smooth;      // end of the step that was judged, NAN: none; part of it that is smooth
-    bool           known, stopped;        // there is a matrix to compare with; a function asked to stop
-    bool           doubtful;              // the step to the next look could not be verified
+    kd_arena      arena;
+    const kd_eom *eom;
+    kd_inputs     inputs;
+    kd_eom_data  *data;
+    kd_tolerances tolerances;
+    kd_dims       dims;
+    double       *g;      // (nlambda)
+    double       *GZ;     // (nlambda x nv)
+    double       *HZ;     // (nmu x nv)
+    double       *D;      // (nv) columns
+    double       *R;      // (m) rows
+    int          *active; // (m) numbers in [g; h]
+    int           nactive;
+    int          *kept; // (m) places in active
+    int           rank; // kept rows; -1: not known
+    double       *C;    // (nactive x nv) row by row
+    double       *C_last;
+    kd_rank_rows  rows;  // entries that rows of [g; h] may have
+    int          *top;   // (nv) first kept row with an entry in each column
+    int          *first; // (m) first column of each row of L
+    double       *L;     // (m x m) row by row
+    double       *pivot, *vector;
+    double        t, sigma, K, eps, path, speed; // at the last look: sigma, K, eps were found path ago
+    double       *p, *v;                         // (np), (nv) at the last look
+    double       *p_before, *v_before, t_before; // (np), (nv) at the look before that; NAN: none
+    double       *inner, *rate[3];               // (np) a point inside the step; p' at both ends and at the look before
+    double       *row_K;                         // (m) K of each row by the way of its own bodies
+    double       *row_eps, *row_end;             // (m) violation of each row at the last look; at the end of the step
+    double       *row_between, *row_way;         // (m) largest violation inside the step; d of the row
+    double       *row_noise;                     // (m) violation that errors of both ends explain
+    double       *row_hidden;                    // (m) 1: it changes with coordinates that have no entry in it
+    double        t_last;                        // of C_last
+    double        t_judged, smooth; // end of the step that was judged, NAN: none; part of it that is smooth
+    double       *p_judged;         // (np) there: C and row_end belong to them
+    bool          known, stopped;   // there is a matrix to compare with; a function asked to stop
+    bool          doubtful;         // the step to the next look could not be verified
 };
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
@@ -125,6 +128,7 @@ static void cut(kd_rank_watch *w)
     w->kept = kd_cut_int(a, m);
     w->C = kd_cut_matrix(a, m, d.nv);
     w->C_last = kd_cut_matrix(a, m, d.nv);
+    w->top = kd_cut_int(a, d.nv);
     w->first = kd_cut_int(a, m);
     w->L = kd_cut_matrix(a, m, m);
     w->pivot = kd_cut_double(a, m);
@@ -132,6 +136,7 @@ static void cut(kd_rank_watch *w)
     w->p = kd_cut_double(a, d.np);
     w->v = kd_cut_double(a, d.nv);
     w->inner = kd_cut_double(a, d.np);
+    w->p_judged = kd_cut_double(a, d.np);
     double **const rows[] = {&w->row_K,   &w->row_eps,   &w->row_end,   &w->row_between,
                              &w->row_way, &w->row_noise, &w->row_hidden};
     for (int k = 0; k < 3; k++) w->rate[k] = kd_cut_double(a, d.np);
@@ -140,25 +145,10 @@ static void cut(kd_rank_watch *w)
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) *rows[k] = kd_cut_double(a, m);
 }
 
-// Rows of GZ or HZ, from `first` on in [g; h], by the pattern that the equations tell
-static bool mark_pattern(kd_rank_watch *w, kd_fn fn, int first)
+// Columns of the entries of active row k
+static const int *columns_of(const kd_rank_watch *w, int k, int *count)
 {
-    kd_pattern p;
-    if (!kd_eom_pattern(w->eom, fn, KD_V, &p)) return false;
-    for (int j = 0; j < p.columns; j++)
-        for (int e = p.column[j]; e < p.column[j + 1]; e++)
-            w->depends[(ptrdiff_t)(first + p.row[e]) * w->dims.nv + j] = 1;
-    return true;
-}
-
-// depends; NULL where the equations have no patterns
-static void take_patterns(kd_rank_watch *w)
-{
-    const kd_dims d = w->dims;
-    w->depends = kd_arena_cut(&w->arena, (size_t)(d.nlambda + d.nmu) * (size_t)d.nv, sizeof *w->depends);
-    if (!w->depends) return;
-    const bool positions = d.nlambda == 0 || mark_pattern(w, KD_GI, 0);
-    if (!positions || (d.nmu > 0 && !mark_pattern(w, KD_H, d.nlambda))) w->depends = NULL;
+    return kd_rank_rows_at(&w->rows, w->active[k], count);
 }
 
 kd_status kd_rank_watch_create(kd_eom_data *data, const kd_inputs *inputs, kd_tolerances tolerances,
@@ -179,7 +169,7 @@ kd_status kd_rank_watch_create(kd_eom_data *data, const kd_inputs *inputs, kd_to
     w->dims = d;
     if (inputs) w->inputs = *inputs;
     cut(w);
-    take_patterns(w);
+    kd_rank_rows_take(&w->rows, &w->arena, eom);
     kd_status status = w->arena.failed ? KD_ERR_MEMORY : KD_OK;
     for (int j = 0; j < d.nv && status >= 0; j++) w->D[j] = kd_eom_unit(eom, j);
     if (status < 0) {
@@ -225,22 +215,32 @@ static bool evaluate_constraints(kd_rank_watch *w, const kd_state *x)
         int           i = w->active[k], rows = i < d.nlambda ? d.nlambda : d.nmu;
         const double *from = i < d.nlambda ? w->GZ + i : w->HZ + (i - d.nlambda);
         double       *row = w->C + (ptrdiff_t)k * d.nv;
-        for (int j = 0; j < d.nv; j++) row[j] = from[(ptrdiff_t)j * rows] * w->D[j];
+        int           count;
+        const int    *column = columns_of(w, k, &count);
+        for (int e = 0; e < count; e++) row[column[e]] = from[(ptrdiff_t)column[e] * rows] * w->D[column[e]];
     }
     return true;
 }
 
 static void scale_rows(kd_rank_watch *w)
 {
-    int n = w->dims.nv;
-    for (int k = 0; k < w->nactive; k++)
-        for (int j = 0; j < n; j++) w->C[(ptrdiff_t)k * n + j] *= w->R[k];
+    for (int k = 0; k < w->nactive; k++) {
+        int        count;
+        const int *column = columns_of(w, k, &count);
+        for (int e = 0; e < count; e++) w->C[(ptrdiff_t)k * w->dims.nv + column[e]] *= w->R[k];
+    }
 }
 
+// Of two rows, by the entries of the one that has fewer: two bodies' in Cartesian coordinates, however many there are
 static double product(const kd_rank_watch *w, int i, int k)
 {
-    int n = w->dims.nv;
-    return kd_dot(n, w->C + (ptrdiff_t)i * n, w->C + (ptrdiff_t)k * n);
+    const double *a = w->C + (ptrdiff_t)i * w->dims.nv, *b = w->C + (ptrdiff_t)k * w->dims.nv;
+    int           count, other;
+    const int    *column = columns_of(w, i, &count), *others = columns_of(w, k, &other);
+    double        sum = 0;
+    if (other < count) column = others, count = other;
+    for (int e = 0; e < count; e++) sum += a[column[e]] * b[column[e]];
+    return sum;
 }
 
 // Rows to watch: Cholesky's method with diagonal pivoting on C C', most independent rows first, in their order then.
@@ -275,20 +275,33 @@ static int choose_rows(kd_rank_watch *w, int most)
     return rank;
 }
 
+// The first kept row with an entry in one of the columns of kept row i, i itself at the latest: rows before it are
+// orthogonal. Rows are asked for in their order
+static int first_neighbour(kd_rank_watch *w, int i)
+{
+    int        count, first = i;
+    const int *column = columns_of(w, w->kept[i], &count);
+    for (int e = 0; e < count; e++) {
+        if (w->top[column[e]] > i) w->top[column[e]] = i;
+        if (w->top[column[e]] < first) first = w->top[column[e]];
+    }
+    return first;
+}
+
 // C C' = L L' of the kept rows, each row of L from its first entry on. false: not positive definite
 static bool factor(kd_rank_watch *w)
 {
     int m = w->rank;
+    for (int j = 0; j < w->dims.nv; j++) w->top[j] = m;
     // row by row; entries left of the first are zero and stay so (envelope)
     for (int i = 0; i < m; i++) {
         double *row = w->L + (ptrdiff_t)i * m;
-        w->first[i] = i;
-        for (int k = 0; k <= i; k++) {
+        w->first[i] = first_neighbour(w, i);
+        for (int k = w->first[i]; k <= i; k++) {
             const double *other = w->L + (ptrdiff_t)k * m;
             double        sum = product(w, w->kept[i], w->kept[k]);
-            if (sum != 0 && w->first[i] == i) w->first[i] = k;
             for (int l = w->first[i] > w->first[k] ? w->first[i] : w->first[k]; l < k; l++) sum -= row[l] * other[l];
-            if (k < i) row[k] = k < w->first[i] ? 0 : sum / other[k];
+            if (k < i) row[k] = sum / other[k];
             if (k == i && !(sum > 0)) return false;
             if (k == i) row[i] = sqrt(sum);
         }
@@ -337,7 +350,12 @@ static double least_singular_value(kd_rank_watch *w)
 static double change_of_C(const kd_rank_watch *w)
 {
     double sum = 0;
-    for (int i = 0; i < w->nactive * w->dims.nv; i++) sum += (w->C[i] - w->C_last[i]) * (w->C[i] - w->C_last[i]);
+    for (int k = 0; k < w->nactive; k++) {
+        const double *row = w->C + (ptrdiff_t)k * w->dims.nv, *last = w->C_last + (ptrdiff_t)k * w->dims.nv;
+        int           count;
+        const int    *column = columns_of(w, k, &count);
+        for (int e = 0; e < count; e++) sum += (row[column[e]] - last[column[e]]) * (row[column[e]] - last[column[e]]);
+    }
     return sqrt(sum);
 }
 
@@ -362,12 +380,12 @@ static double row_violation(const kd_rank_watch *w, int k)
     return fabs(w->g[w->active[k]]) * w->R[k];
 }
 
-// The largest one; of each row as well
-static double violation(kd_rank_watch *w)
+// The largest one; of each row as well. held: of the end of the step that was judged, where g was overwritten since
+static double violation(kd_rank_watch *w, bool held)
 {
     double eps = 0;
     for (int k = 0; k < w->nactive; k++) {
-        w->row_eps[k] = is_position(w, k) ? row_violation(w, k) : 0;
+        w->row_eps[k] = held ? w->row_end[k] : is_position(w, k) ? row_violation(w, k) : 0;
         eps = fmax(eps, w->row_eps[k]);
     }
     return eps;
@@ -459,12 +477,13 @@ static bool add_violations(kd_rank_watch *w, const kd_state *x, double s, bool q
 // bodies; change: of the row since C_last
 static double row_speed(const kd_rank_watch *w, const kd_state *x, int k, bool hidden, double *change)
 {
-    const int            n = w->dims.nv;
-    const double        *row = w->C + (ptrdiff_t)k * n, *last = w->C_last + (ptrdiff_t)k * n;
-    const unsigned char *depends = hidden && w->depends ? w->depends + (ptrdiff_t)w->active[k] * n : NULL;
-    double               square[2] = {0, 0}, sum = 0;
-    for (int j = 0; j < n; j++) {
-        if (row[j] == 0 && last[j] == 0 && !(depends && depends[j])) continue;
+    const double *row = w->C + (ptrdiff_t)k * w->dims.nv, *last = w->C_last + (ptrdiff_t)k * w->dims.nv;
+    double        square[2] = {0, 0}, sum = 0;
+    int           count;
+    const int    *column = columns_of(w, k, &count);
+    for (int e = 0; e < count; e++) {
+        const int j = column[e];
+        if (row[j] == 0 && last[j] == 0 && !(hidden && w->rows.listed)) continue;
         square[0] += w->v[j] / w->D[j] * (w->v[j] / w->D[j]);
         square[1] += x->v[j] / w->D[j] * (x->v[j] / w->D[j]);
         sum += (row[j] - last[j]) * (row[j] - last[j]);
@@ -480,7 +499,7 @@ static void measure_rows(kd_rank_watch *w, const kd_state *x)
     for (int k = 0; k < w->nactive; k++) {
         double change, speed = row_speed(w, x, k, w->row_hidden[k] != 0, &change);
         // no lever is so short: something turns the row that has no entry in it
-        if (w->depends && w->row_hidden[k] == 0 && change > MEASURABLE && change > MOST_CURVED * since * speed) {
+        if (w->rows.listed && w->row_hidden[k] == 0 && change > MEASURABLE && change > MOST_CURVED * since * speed) {
             w->row_hidden[k] = 1;
             w->row_K[k] = 0;
             speed = row_speed(w, x, k, true, &change);
@@ -580,6 +599,7 @@ static bool judge(kd_rank_watch *w, const kd_state *x)
     if (w->smooth < 1 && look_closer(w, x)) w->smooth = fmax(w->smooth, smooth_part(w, SMOOTHER, 4));
     if (w->smooth < 1 && !lost_rank(w, step)) w->smooth = 1;
     w->t_judged = x->t;
+    memcpy(w->p_judged, x->p, (size_t)w->dims.np * sizeof *x->p);
     return true;
 }
 
@@ -591,6 +611,7 @@ kd_status kd_rank_watch_start(kd_rank_watch *w, const kd_state *x, char *message
     for (int i = 0; i < m; i++)
         if (i < nlambda ? x->active_lambda[i] : x->active_mu[i - nlambda]) w->active[w->nactive++] = i;
     w->stopped = false;
+    memset(w->C, 0, (size_t)m * (size_t)n * sizeof *w->C); // rows have other places now
     w->known = evaluate_constraints(w, x);
     if (!w->known) return outcome(w, KD_OK, message, size);
     // scales at the start: from here on sigma is compared with what it was
@@ -603,7 +624,7 @@ kd_status kd_rank_watch_start(kd_rank_watch *w, const kd_state *x, char *message
     w->rank = choose_rows(w, w->nactive < n ? w->nactive : n);
     memset(w->vector, 0, (size_t)m * sizeof *w->vector);
     w->sigma = least_singular_value(w);
-    w->eps = violation(w);
+    w->eps = violation(w, false);
     w->K = 0;
     w->path = 0;
     w->t_last = x->t;
@@ -619,7 +640,7 @@ kd_status kd_rank_watch_start(kd_rank_watch *w, const kd_state *x, char *message
 }
 
 // K from what C changed on the way since the last time; sigma and eps here
-static void measure(kd_rank_watch *w, double t)
+static void measure(kd_rank_watch *w, double t, bool held)
 {
     // |C - C_last| per way: how fast the matrix turns
     const int count = w->nactive * w->dims.nv;
@@ -632,7 +653,7 @@ static void measure(kd_rank_watch *w, double t)
     }
     // the watched rows; where they are not certain, other ones of the redundant set may be
     w->sigma = least_singular_value(w);
-    w->eps = violation(w);
+    w->eps = violation(w, held);
     if (is_certain(w) || w->rank == w->nactive) return;
     if (choose_rows(w, w->rank) < w->rank) { // of redundant rows others may be better here
         w->sigma = 0;
@@ -715,13 +736,13 @@ void kd_rank_watch_doubt(kd_rank_watch *w)
     w->doubtful = true;
 }
 
-// sigma at x, as it is now: is it certain on which branch the motion is, and where it leads?
-static kd_status look_here(kd_rank_watch *w, const kd_state *x, bool doubtful, char *message, size_t size)
+// sigma at x, as it is now: is it certain on which branch the motion is, and where it leads? held: C is that of x
+static kd_status look_here(kd_rank_watch *w, const kd_state *x, bool doubtful, bool held, char *message, size_t size)
 {
     char with[80];
-    scale_rows(w);
-    measure_rows(w, x);
-    measure(w, x->t);
+    if (!held) scale_rows(w);
+    if (!held) measure_rows(w, x);
+    measure(w, x->t, held);
     kd_text(with, sizeof with, "a violation of %.2g", w->eps);
     if (!is_certain(w)) return tell_branch(w, x->t, with, message, size);
     // a step that cannot be verified: noise of the velocities, which shorter steps do not lessen
@@ -746,9 +767,10 @@ kd_status kd_rank_watch_look(kd_rank_watch *w, const kd_state *x, char *message,
     if (looked && w->smooth < (judged && is_short(w) ? 1 : TURNED))
         status = tell_branch(w, x->t, "a step that turns there", message, size);
     w->path += step;
-    if (status == KD_OK && !far &&
-        evaluate_constraints(w, x)) // the integrator will find out where it cannot be evaluated
-        status = look_here(w, x, doubtful, message, size);
+    // what was judged had C of this end, if nothing moved it since; the integrator will find out where it cannot be evaluated
+    const bool held = looked && memcmp(w->p_judged, x->p, (size_t)w->dims.np * sizeof *x->p) == 0;
+    if (status == KD_OK && !far && (held || evaluate_constraints(w, x)))
+        status = look_here(w, x, doubtful, held, message, size);
     w->t_judged = NAN;
     remember(w, x);
     return outcome(w, status, message, size);

@@ -13,6 +13,7 @@ struct kd_event_rows {
     kd_dims          dims;
     double           rest;       // [s] options.rest: shorter flights are none
     double           rtol, atol; // of the velocities
+    bool             natural;    // atol in natural units
     int              none_sided, nfriction;
     int             *one_sided, *friction; // rows of lambda, of mu; of a plane of friction the first
     kd_state        *x;                    // on trial: solver has its rows and z

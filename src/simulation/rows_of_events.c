@@ -117,10 +117,11 @@ void kd_event_rows_destroy(kd_event_rows *self)
     kd_free(self);
 }
 
-void kd_event_rows_tolerances(kd_event_rows *self, double rtol, double atol)
+void kd_event_rows_tolerances(kd_event_rows *self, double rtol, double atol, bool natural)
 {
     self->rtol = rtol;
     self->atol = atol;
+    self->natural = natural;
 }
 
 double kd_event_rows_noise(const kd_event_rows *self, int i)
@@ -372,8 +373,10 @@ static kd_eval find_noise(kd_event_rows *self)
     for (int k = 0; k < self->nfriction && answer == KD_EVAL_OK; k++) {
         int i = self->friction[k];
         self->noise[i] = 0;
-        for (int j = 0; j < self->dims.nv; j++)
-            self->noise[i] += row_size(self, i, j) * (self->atol + self->rtol * fabs(self->x->v[j]));
+        for (int j = 0; j < self->dims.nv; j++) {
+            const double unit = self->natural ? kd_eom_unit(self->eom, j) / kd_eom_time(self->eom) : 1;
+            self->noise[i] += row_size(self, i, j) * (self->atol * unit + self->rtol * fabs(self->x->v[j]));
+        }
     }
     return answer;
 }

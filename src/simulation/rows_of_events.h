@@ -18,8 +18,9 @@ kd_status kd_event_rows_create(kd_eom_data *point, const kd_inputs *inputs, cons
 void      kd_event_rows_destroy(kd_event_rows *rows);
 void      kd_event_rows_archive(kd_event_rows *rows, kd_archive *a); // save or restore
 int       kd_event_rows_count(const kd_event_rows *rows);            // switching functions
-// Errors that the integrator admits: velocities below them have no sign. Without this call they have one.
-void kd_event_rows_tolerances(kd_event_rows *rows, double rtol, double atol);
+// Errors that the integrator admits: velocities below them have no sign. Without this call they have one. natural: atol counts in
+// natural units of the model
+void kd_event_rows_tolerances(kd_event_rows *rows, double rtol, double atol, bool natural);
 // Values of function i up to this tell nothing while it leaves zero. 0: rounding only.
 double kd_event_rows_noise(const kd_event_rows *rows, int i);
 // How far the value of function i may fall in one step; infinity: any way. A sliding row comes to rest through the

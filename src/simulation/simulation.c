@@ -383,6 +383,7 @@ static kd_status standing_step(kd_simulation *s, double target)
 static kd_status leave_past(kd_simulation *s)
 {
     if (s->method->one_step || !kd_unseen_passed(s->search)) return KD_OK;
+    s->dae->jumped = kd_unseen_jumped(s->search);
     return kd_simulation_start_integrator(s, KD_RESTART_BEHIND);
 }
 

@@ -31,7 +31,7 @@ kd_verification kd_simulation_own_verification(const kd_simulation *s)
     kd_verification v = {.why_not = kd_simulation_why_not_verified(s)};
     // what was lost at jumps is counted by the search, also without checks of steps
     if (s->verify) v = *kd_verify_result(s->verify);
-    v.lost = kd_unseen_lost(s->search, &v.lost_by);
+    v.lost = kd_unseen_lost(s->search, &v.lost_by) + kd_integrator_lost(s->integrator);
     v.rounded = kd_unseen_rounding(s->search, &v.rounded_by);
     return v;
 }

@@ -20,15 +20,15 @@ static double sign(unsigned *seed)
     return *seed >> 31 ? 1 : -1;
 }
 
-// What changes at y; false: it cannot be evaluated there. placed: the point is at its position already
-static bool evaluate_energy(kd_eom_data *data, const kd_eom *eom, const kd_state *y, bool placed, double *energy,
-                            double *power, double *invariant)
+// What changes at y, with accelerations a; false: it cannot be evaluated there. placed: the point is at its position already
+static bool evaluate_energy(kd_eom_data *data, const kd_eom *eom, const kd_state *y, const double *a, bool placed,
+                            double *energy, double *power, double *invariant)
 {
     kd_energies e = {0};
     // position, velocity, acceleration of y; z and inputs are those of x
     if (!placed) kd_eom_at_position(data, y->p, y->s);
     kd_eom_at_velocity(data, y->v, y->r);
-    kd_eom_at_acceleration(data, y->a, y->w, y->lambda, y->mu);
+    kd_eom_at_acceleration(data, a, y->w, y->lambda, y->mu);
     *energy = *power = 0;
     if (kd_eom_definition(eom)->energies) {
         if (kd_eom_energies(data, &e) != KD_EVAL_OK) return false;
@@ -66,6 +66,7 @@ bool kd_slopes_widen(kd_eom_data *data, const kd_eom *eom, const kd_state *x, co
                      kd_slope_kind kind, kd_state *y, double *e, double *invariant, kd_slopes *slopes)
 {
     const kd_dims n = kd_eom_dims(eom);
+    const double *a = kind.a ? kind.a : x->a;
     const bool    known = here && n.ne == 0;
     double        energy[2], power[2];
     // x itself, then velocities, where the position stays, and positions
@@ -73,7 +74,7 @@ bool kd_slopes_widen(kd_eom_data *data, const kd_eom *eom, const kd_state *x, co
         energy[0] = here->kinetic + here->potential;
         power[0] = here->supplied - here->dissipated;
         kd_eom_at_position(data, x->p, x->s);
-    } else if (!evaluate_energy(data, eom, x, false, &energy[0], &power[0], invariant)) {
+    } else if (!evaluate_energy(data, eom, x, a, false, &energy[0], &power[0], invariant)) {
         return false;
     }
     double *by_invariant = kind.relative ? &slopes->invariant_by_rtol : &slopes->invariant_by_atol;
@@ -83,7 +84,7 @@ bool kd_slopes_widen(kd_eom_data *data, const kd_eom *eom, const kd_state *x, co
         double unit;
         draw_errors(&n, x, which, kind.relative, &kind.seed, e, &unit);
         if (!go(data, &n, x, which, e, y) ||
-            !evaluate_energy(data, eom, y, which == KD_SLOPE_VELOCITY, &energy[1], &power[1], invariant + n.ne))
+            !evaluate_energy(data, eom, y, a, which == KD_SLOPE_VELOCITY, &energy[1], &power[1], invariant + n.ne))
             return false;
         // the largest along the run; work is the sum over the time that has passed
         *by_work += fabs(power[1] - power[0]) / unit * kind.passed;

@@ -15,9 +15,10 @@ typedef struct kd_slopes {
 
 // Relative or absolute errors of all components at once, with signs that seed draws
 typedef struct kd_slope_kind {
-    bool     relative;
-    double   passed; // [s] for which powers count that change
-    unsigned seed;
+    bool          relative;
+    double        passed; // [s] for which powers count that change
+    unsigned      seed;
+    const double *a; // (nv) accelerations, with which the energies of x were found; NULL: those of x
 } kd_slope_kind;
 
 // Change of kinetic + potential energy and of the invariants by such errors: of the size of |gradient| |error|, with the

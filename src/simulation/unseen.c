@@ -13,6 +13,7 @@ static const double LONGER = 2; // than the last step that was looked at: so muc
 static const double WHOLE = 200, PART = 0.05, LEAST = 1;
 static const double PASSED = 1; // of that, in a step as long as those before: enough for a new start of methods with a
                                 // memory
+static const double JUMPED = 0.5; // of one tolerance: so much is lost at jumps, next to nothing at kinks
 static const double FORGET = 0.9; // of the length of steps, from step to step
 
 struct kd_unseen {
@@ -184,6 +185,11 @@ kd_status kd_unseen_look(kd_unseen *self, kd_step_verdict *verdict)
 bool kd_unseen_accounts(const kd_unseen *self, const kd_step_verdict *verdict)
 {
     return self && verdict->why == self->why && self->lost_now > 0;
+}
+
+bool kd_unseen_jumped(const kd_unseen *self)
+{
+    return self && self->lost_now > JUMPED;
 }
 
 bool kd_unseen_passed(const kd_unseen *self)

@@ -27,6 +27,8 @@ kd_state *kd_unseen_end(kd_unseen *self, double t0, double t1, const kd_state *x
 kd_status kd_unseen_look(kd_unseen *self, kd_step_verdict *verdict) KD_NODISCARD;
 // Is the verdict about a kink or jump whose cost is known? It is in the sum below when the step stays.
 bool kd_unseen_accounts(const kd_unseen *unseen, const kd_step_verdict *verdict);
+// Has the step passed a jump, which costs about a tolerance, not only a kink?
+bool kd_unseen_jumped(const kd_unseen *self);
 // Has the last step passed a kink or a jump that matters? What a method remembers of before is another motion then.
 bool kd_unseen_passed(const kd_unseen *self);
 // What steps have lost at most where laws have kinks and jumps, in tolerances; *by: one of these laws, may be NULL

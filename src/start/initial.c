@@ -155,15 +155,18 @@ static kd_status failure(kd_iv_system *s, kd_closest_end end, const char *story)
 {
     kd_iv *iv = s->iv;
     if (end == KD_CLOSEST_REFUSED || iv->stopped) return iv->fault;
+    // numerics failed, not the equations
     if (end == KD_CLOSEST_SVD) {
         kd_text(iv->message, iv->size, "t = %g: the singular value decomposition did not converge", iv->now->t);
         return KD_ERR_IV_DECOMPOSITION;
     }
+    // contacts whose rows do not determine their coordinates explain more than the iteration does
     if (kd_iv_system_put(s, s->c.y) == KD_EVAL_OK && (s->unknown & KD_BIT(KD_S))) {
         kd_status contact = check_contact(iv);
         if (contact == KD_ERR_SINGULAR_CS || contact == KD_ERR_MEMORY) return contact;
     }
     kd_text(iv->message, iv->size, "%s", story);
+    // with unknowns left the rows contradict each other; without any, what is held does
     if (end == KD_CLOSEST_LIMIT) return KD_ERR_IV_NO_CONVERGENCE;
     if (s->c.nx > 0 || !(s->unknown & (KD_BIT(KD_P) | KD_BIT(KD_V)))) return KD_ERR_IV_CONTRADICTORY;
     kd_text_append(iv->message, iv->size, "; all components are held");
@@ -205,8 +208,10 @@ static kd_status name_spare_conditions(kd_iv_system *s)
     kd_arena          arena = {0};
     int               k = 0;
     if (!s->has_conditions || c->n == 0) return KD_OK;
+    // an orthonormal basis of the gradients so far
     double *basis = kd_cut_matrix(&arena, c->n, c->m + 1);
     if (arena.failed) return KD_ERR_MEMORY;
+    // constraints first, so that a condition is the one that is left over, then conditions in their order
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < c->m; i++) {
             const bool is_condition = s->fn[i] == KD_IV_CONDITION;
@@ -480,6 +485,7 @@ static kd_status create_problem(kd_iv *iv, const kd_eom *eom, const kd_initial_o
     iv->value_near = kd_cut_double(a, opt->nconditions);
     iv->levels = kd_arena_cut(a, (size_t)opt->nconditions, 1);
     if (a->failed) return KD_ERR_MEMORY;
+    // whoever lends a point keeps it
     iv->data = opt->point;
     kd_status st = iv->data ? KD_OK : kd_eom_data_create(eom, &iv->data);
     return st == KD_OK ? kd_state_create(eom, &iv->now) : st;
@@ -495,6 +501,7 @@ static void destroy_problem(kd_iv *iv)
 static kd_status set_time(kd_iv *iv, const kd_inputs *inputs)
 {
     iv->inputs = inputs;
+    // u, u', u'' at the start; what is not finite is named
     if (inputs && inputs->eval) {
         if (inputs->eval(iv->now->t, inputs->context, iv->u, iv->du, iv->ddu) != KD_EVAL_OK) {
             kd_text(iv->message, iv->size, "the inputs cannot be evaluated at t = %g", iv->now->t);
@@ -532,11 +539,13 @@ static kd_status check_guess(kd_iv *iv)
     if (st == KD_OK) st = check_finite(iv, x->v, iv->n.nv, KD_NAME_V);
     if (st == KD_OK) st = check_finite(iv, x->r, iv->n.nr, KD_NAME_R);
     if (st == KD_OK) st = check_finite(iv, x->s, iv->n.ns, KD_NAME_S);
+    // unknowns of linear equations: any number will do as a guess
     double *results[] = {x->a, x->w, x->lambda, x->mu};
     int     counts[] = {iv->n.nv, iv->n.nw, iv->n.nlambda, iv->n.nmu};
     for (int k = 0; k < 4; k++)
         for (int i = 0; i < counts[k]; i++)
             if (!isfinite(results[k][i])) results[k][i] = 0.0;
+    // rows that are switched off carry no multiplier
     for (int i = 0; i < iv->n.nlambda; i++)
         if (!x->active_lambda[i]) x->lambda[i] = 0.0;
     for (int i = 0; i < iv->n.nmu; i++)
@@ -698,17 +707,21 @@ static kd_eval largest_of_rows(kd_iv *iv, kd_fn fn, double *value, double *top, 
 
 static kd_eval all_residuals(kd_iv *iv, double *value, kd_consistency *out)
 {
-    double  rest = 0.0; // of rows that are not ranked
+    double rest = 0.0; // of rows that are not ranked
+    // positions: g, contacts, norms of quaternions
     kd_eval e = largest_of_rows(iv, KD_G, value, &out->position, &out->worst_position, 0);
     if (e == KD_EVAL_OK) e = largest_of_rows(iv, KD_C, value, &out->position, NULL, 0);
     if (e == KD_EVAL_OK) e = largest_of_rows(iv, KD_Q, value, &out->position, NULL, 0);
+    // velocities: hidden constraints, nonholonomic rows, invariants
     if (e == KD_EVAL_OK) e = largest_of_rows(iv, KD_GI, value, &out->velocity, &out->worst_velocity, 0);
     if (e == KD_EVAL_OK) e = largest_of_rows(iv, KD_H, value, &out->velocity, &out->worst_velocity, iv->n.nlambda);
     if (e == KD_EVAL_OK) e = largest_of_rows(iv, KD_E, value, &rest, NULL, 0);
     out->velocity = fmax(out->velocity, rest);
+    // accelerations: both kinds differentiated once more
     if (e == KD_EVAL_OK) e = largest_of_rows(iv, KD_GII, value, &out->acceleration, &out->worst_acceleration, 0);
     if (e == KD_EVAL_OK)
         e = largest_of_rows(iv, KD_HI, value, &out->acceleration, &out->worst_acceleration, iv->n.nlambda);
+    // forces and auxiliary equations
     if (e == KD_EVAL_OK) e = largest_of_rows(iv, KD_RESIDUAL, value, &out->dynamics, NULL, 0);
     if (e == KD_EVAL_OK) e = largest_of_rows(iv, KD_D, value, &out->auxiliary, NULL, 0);
     return e;
@@ -716,16 +729,25 @@ static kd_eval all_residuals(kd_iv *iv, double *value, kd_consistency *out)
 
 kd_status kd_initial_residuals(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, kd_consistency *out)
 {
+    return kd_initial_residuals_at(eom, NULL, inputs, x, out);
+}
+
+kd_status kd_initial_residuals_at(const kd_eom *eom, kd_eom_data *point, const kd_inputs *inputs, const kd_state *x,
+                                  kd_consistency *out)
+{
     kd_initial_options opt = kd_initial_options_default();
     kd_iv              iv = {0};
-    if (!kd_state_fits(eom, x) || !out) return KD_ERR_ARGUMENT;
+    if (!kd_state_fits(eom, x) || !out || (point && kd_eom_data_eom(point) != eom)) return KD_ERR_ARGUMENT;
+    opt.point = point;
     *out = (kd_consistency){.worst_position = -1, .worst_velocity = -1, .worst_acceleration = -1};
     kd_status st = create_problem(&iv, eom, &opt);
-    int       n = 0;
+    // room for the function with most rows
+    int n = 0;
     for (int fn = 0; fn <= KD_E && st == KD_OK; fn++)
         n = n > kd_eom_rows(eom, (kd_fn)fn) ? n : kd_eom_rows(eom, (kd_fn)fn);
     double *value = st == KD_OK ? kd_cut_double(&iv.arena, n) : NULL;
     if (st == KD_OK && !value) st = KD_ERR_MEMORY;
+    // the state as it is: nothing is corrected here
     if (st == KD_OK) {
         kd_state_copy(x, iv.now);
         kd_eom_at_parameters(iv.data, x->theta);

@@ -58,9 +58,11 @@ static bool list_held(large *l, const bool *hold, kd_arena *arena)
 {
     const kd_dims *n = &l->iv->n;
     l->nheld = 0;
+    // each of them is one more right-hand side
     for (int i = 0; hold && i < n->nv; i++) l->nheld += hold[i];
     if (l->nheld == 0) return true;
     if (l->nheld > MOST_HELD) return false;
+    // y - X (E'X)^-1 E'y with K X = E: S = E'X is as small as their number
     l->held = kd_cut_int(arena, l->nheld);
     l->X = kd_cut_double(arena, n->nv + n->nlambda + n->nmu);
     l->moves = kd_cut_matrix(arena, n->nv, l->nheld);
@@ -80,9 +82,11 @@ static bool factor_held(large *l)
     for (int k = 0; k < n; k++) {
         const double whole = l->S[k + n * k];
         double       left = whole;
+        // what is left of the diagonal when the components before are held
         for (int j = 0; j < k; j++) left -= l->S[k + n * j] * l->S[k + n * j];
         const bool free = left > IMMOVABLE * whole && left > 0;
         l->S[k + n * k] = free ? sqrt(left) : 1.0;
+        // a column of L; nothing hangs on a component that cannot move anyway
         for (int i = k + 1; i < n; i++) {
             double sum = l->S[i + n * k];
             for (int j = 0; j < k; j++) sum -= l->S[i + n * j] * l->S[k + n * j];

@@ -235,6 +235,7 @@ static void tell_moves(const kd_iv *iv, const kd_state *from)
                  {"inner state", KD_NAME_R, from->r, iv->now->r, iv->n.nr},
                  {"contact coordinate", KD_NAME_S, from->s, iv->now->s, iv->n.ns}};
     bool first = true;
+    // one component stands for its kind: the one that moved most
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
         char   name[128];
         int    most = 0;
@@ -270,6 +271,7 @@ kd_status kd_iv_tell_news(const kd_iv *iv, const kd_state *from)
     const bool   redundant = iv->redundant > 0 && !iv->opt->expects_redundant;
     const bool   moved = memcmp(from->p, iv->now->p, motion) != 0 || memcmp(from->s, iv->now->s, contact) != 0;
     kd_text(iv->message, iv->size, "%s", "");
+    // each kind of news in one part of the sentence
     if (moved) tell_moves(iv, from);
     if (redundant) tell_redundancy(iv, !moved);
     if (iv->dependent[0])
@@ -281,6 +283,7 @@ kd_status kd_iv_tell_news(const kd_iv *iv, const kd_state *from)
                        "%sat t = %g %s hold%s, but follow%s from constraints and other conditions",
                        moved || redundant || iv->dependent[0] ? "; " : "", iv->now->t, iv->spare,
                        strchr(iv->spare, ',') ? "" : "s", strchr(iv->spare, ',') ? "" : "s");
+    // a start that moved is told by its status, too
     if (moved) return KD_CORRECTED;
     return redundant || iv->dependent[0] || iv->spare[0] ? KD_REDUNDANT : KD_OK;
 }

@@ -58,6 +58,7 @@ static kd_status open_workspace(workspace *s, const kd_eom *eom)
     kd_dims d = s->d = kd_eom_dims(eom);
     int     n = s->n = d.nv, m = s->nl = d.nlambda + d.nmu;
     if (m == 0 || n == 0 || m > LARGEST || n > LARGEST || d.nw > LARGEST) return KD_ERR_UNSUPPORTED;
+    // derivatives of forces and rows by multipliers and forces across joints
     s->rows = kd_cut_int(&s->arena, m);
     s->pivot = kd_cut_int(&s->arena, d.nw);
     s->u = kd_cut_double(&s->arena, d.nu), s->du = kd_cut_double(&s->arena, d.nu);
@@ -65,9 +66,11 @@ static kd_status open_workspace(workspace *s, const kd_eom *eom)
     s->GZ = cut_block(s, d.nlambda, n), s->HZ = cut_block(s, d.nmu, n), s->M = cut_block(s, n, n);
     s->R_lambda = cut_block(s, n, d.nlambda), s->R_mu = cut_block(s, n, d.nmu), s->R_w = cut_block(s, n, d.nw);
     s->d_lambda = cut_block(s, d.nw, d.nlambda), s->d_mu = cut_block(s, d.nw, d.nmu), s->d_w = cut_block(s, d.nw, d.nw);
+    // rows C that hold, K = M^-1 C', forces F of the multipliers; S = C K and its singular values
     s->C = cut_block(s, m, n), s->K = cut_block(s, n, m), s->F = cut_block(s, n, m), s->D = cut_block(s, d.nw, m);
     s->S = cut_block(s, m, m), s->U = cut_block(s, m, m), s->Vt = cut_block(s, m, m), s->KF = cut_block(s, m, m);
     s->E = cut_block(s, m, m), s->V = cut_block(s, m, m);
+    // eigenvalues of E, of which the largest real one is the limit
     s->sigma = kd_cut_double(&s->arena, m), s->real = kd_cut_double(&s->arena, m);
     s->imaginary = kd_cut_double(&s->arena, m);
     s->work = kd_cut_double(&s->arena, kd_svd_work(m, m));
@@ -290,6 +293,7 @@ static void tell_jamming(const kd_eom *eom, const kd_solvability *found, char *t
     kd_kind kind = kd_eom_dims(eom).nw > 0 ? KD_NAME_W : KD_NAME_LAMBDA;
     double  limit = fmin(found->limit, found->reversed);
     int     nlambda = kd_eom_dims(eom).nlambda;
+    // below the limit in both directions of sliding, with full rank: nothing to tell
     if (limit > 1 && found->rank == found->rows) return;
     kd_text(text, size,
             "friction is too large for unique accelerations and reactions, the mechanism jams: most of all");
@@ -315,8 +319,10 @@ kd_status kd_initial_solvable(const kd_eom *eom, const kd_inputs *inputs, const 
                 "the state is NULL or belongs to other equations: make it with kd_state_create(eom, ...)");
     if (!kd_state_fits(eom, x) || !out) return KD_ERR_ARGUMENT;
     *out = (kd_solvability){.limit = INFINITY, .reversed = INFINITY};
+    // forces that do not depend on multipliers cannot jam anything
     if (kd_eom_dims(eom).nw == 0 && !kd_eom_definition(eom)->force_of_multipliers) return KD_ERR_UNSUPPORTED;
     kd_status status = open_workspace(&s, eom);
+    // a function that stopped the run is told, all other faults mean that nothing can be said
     if (status >= 0 && !find_solvability(&s, inputs, x, out)) {
         status = kd_eom_data_fault(s.data).status == KD_ERR_CALLBACK_STOP ? KD_ERR_CALLBACK_STOP : KD_ERR_UNSUPPORTED;
         if (status == KD_ERR_CALLBACK_STOP) kd_text(message, size, "%s", kd_eom_data_message(s.data));

@@ -377,6 +377,58 @@ static void estimated_pattern_grows(void **state)
     close_fixture(&f);
 }
 
+static const char resting_blocks[] =
+    "kardan: 1\n"
+    "title: two blocks in rubber, at rest\n"
+    "gravity: [0, 0, 0]\n"
+    "bodies:\n"
+    "  a: {mass: 2, inertia: [0.1, 0.2, 0.3], position: [0, 0, 0]}\n"
+    "  b: {mass: 1, inertia: [0.2, 0.1, 0.2], position: [1, 0, 0]}\n"
+    "joints:\n"
+    "  a: {type: free, bodies: [ground, a]}\n"
+    "  b: {type: free, bodies: [ground, b]}\n"
+    "forces:\n"
+    "  mount: {type: bushing, bodies: [a, b], point: [0.5, 0, 0], stiffness: [1e3, 2e3, "
+    "3e3, 10, 20, 30], damping: [1, 1, 1, 0.1, 0.1, 0.1]}\n";
+
+// At rest in line with the axes most entries of the matrix vanish. What one coordinate of a joint touches, all of it may: the
+// pattern of the start then has what a motion in all directions shows, and a look there finds nothing new.
+static void estimate_at_rest_knows_the_joints(void **state)
+{
+    (void)state;
+    kd_model              *model = NULL;
+    kd_system             *system = NULL;
+    kd_state              *x = NULL;
+    kd_dae                *dae = NULL;
+    char                   message[300] = "";
+    kd_formulation_options opt = kd_formulation_options_default();
+    opt.derivatives = KD_DERIVATIVES_GROUPED;
+    opt.estimated = opt.estimated_at_start = opt.sparse = true;
+    kd_system_options joint = kd_system_options_default();
+    joint.coordinates = KD_JOINT;
+    if (kd_model_read_text("blocks", resting_blocks, strlen(resting_blocks), NULL, 0, &model, message, sizeof message) <
+        0)
+        fail_msg("%s", message);
+    assert_int_equal(kd_system_create(model, &joint, &system, message, sizeof message), KD_OK);
+    assert_int_equal(kd_state_create(kd_system_eom(system), &x), KD_OK);
+    assert_int_equal(kd_system_start(system, x, message, sizeof message), KD_OK);
+    dae = make_dae(kd_system_eom(system), kd_system_inputs(system), x, KD_ODASSL, &opt);
+    double y[64] = {0}, ydot[64] = {0};
+    assert_true(dae->n <= 64);
+    kd_formulation_pack(dae, x, y);
+    assert_int_equal(dae->methods->linearize(dae->impl, 0, y, ydot, true), KD_OK);
+    const int before = kd_columns_count(&newton_of(dae)->F);
+    for (int i = 0; i < dae->n; i++) y[i] += 0.1 * sin(1.7 * i + 0.3), ydot[i] += cos(2.3 * i);
+    dae->widen = true;
+    assert_int_equal(dae->methods->linearize(dae->impl, 0, y, ydot, false), KD_OK);
+    assert_int_equal(kd_columns_count(&newton_of(dae)->F), before);
+    assert_int_equal(dae->methods->counters(dae->impl).pattern_changes, 0);
+    kd_dae_destroy(dae);
+    kd_state_destroy(x);
+    kd_system_destroy(system);
+    kd_model_destroy(model);
+}
+
 // A look that is broken off loses nothing: what it found by then is in the pattern after the next one.
 static void interrupted_look_loses_nothing(void **state)
 {
@@ -704,6 +756,7 @@ int main(void)
         cmocka_unit_test(extended_update_follows_the_drives),
         cmocka_unit_test(counted_angles_turn_nothing),
         cmocka_unit_test(estimated_pattern_grows),
+        cmocka_unit_test(estimate_at_rest_knows_the_joints),
         cmocka_unit_test(interrupted_look_loses_nothing),
         cmocka_unit_test(growing_without_memory),
         cmocka_unit_test(creation_without_memory),

@@ -305,6 +305,112 @@ static void variable_steps(void **state)
     assert_true(error[0] < 0.05 && error[1] < error[0] / 5);
 }
 
+// Oscillators q'' = -k q - c q' + u cos(w t): where the equations are linear the midpoint rule is the trapezoidal rule,
+// and an estimate by their distance sees nothing.
+typedef struct oscillator {
+    double k, c, u, w;
+} oscillator;
+
+static kd_eval pull(const kd_point *x, void *context, double *f)
+{
+    const oscillator *o = context;
+    f[0] = -o->k * x->p[0] - o->c * x->v[0] + o->u * cos(o->w * x->t);
+    return KD_EVAL_OK;
+}
+
+// q(t) from q(0) = 1, q'(0) = 0
+static double swing_of(const oscillator *o, double t)
+{
+    // driven part A cos(w t) + B sin(w t), and what is left of the start dies out
+    const double r = o->k - o->w * o->w, d = r * r + o->c * o->c * o->w * o->w;
+    const double A = o->u * r / d, B = o->u * o->c * o->w / d;
+    const double a = o->c / 2, e = sqrt(o->k - a * a), P = 1 - A, Q = (a * P - B * o->w) / e;
+    return A * cos(o->w * t) + B * sin(o->w * t) + exp(-a * t) * (P * cos(e * t) + Q * sin(e * t));
+}
+
+static double random_in(unsigned *seed, double low, double high)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return low + (high - low) * (*seed >> 8) / 16777216.0;
+}
+
+// Linear motions of five to ten swings are right to some tolerances, whatever their numbers, and not by steps that are much
+// shorter than they have to be.
+static void variable_steps_of_linear_motions(void **state)
+{
+    unsigned seed = 11;
+    (void)state;
+    for (int trial = 0; trial < 60; trial++) {
+        oscillator            o = {.k = random_in(&seed, 1, 40), .w = random_in(&seed, 0.5, 3)};
+        kd_simulation_options so = kd_simulation_options_default();
+        kd_eom_def            def = kd_eom_def_default();
+        kd_stats              stats;
+        kd_state             *x;
+        char                  message[600] = "";
+        const double          t_end = 2 * 3.141592653589793 / sqrt(o.k) * random_in(&seed, 5, 10);
+        o.c = random_in(&seed, 0, 0.3) * sqrt(o.k);
+        o.u = trial % 2 ? random_in(&seed, 0, 1) * o.k : 0;
+        def.dims = (kd_dims){.np = 1, .nv = 1};
+        def.M = unit_mass;
+        def.f = pull;
+        def.context = &o;
+        kd_eom *eom = make(&def);
+        assert_int_equal(kd_state_create(eom, &x), KD_OK);
+        x->p[0] = 1;
+        so.formulation = KD_ODE;
+        so.integrator = KD_MIDPOINT;
+        so.rtol = so.atol = pow(10, random_in(&seed, -8, -4));
+        if (kd_simulate(eom, NULL, &so, x, t_end, &stats, message, sizeof message) < 0) fail_msg("%s", message);
+        const double error = fabs(x->p[0] - swing_of(&o, t_end)) / so.rtol;
+        // a step of h / T of a swing is wrong by (2 pi h / T)^3 / 12 of the amplitude
+        const double inner = so.rtol * fmin(1, 30 * sqrt(so.rtol)), steps = t_end * sqrt(o.k) / cbrt(12 * inner);
+        // what all steps together may be wrong by
+        const double most = 10 + (double)stats.accepted * inner / so.rtol;
+        if (!(error < fmin(most, 500)) || !((double)stats.accepted < 1.4 * steps))
+            fail_msg("k %g c %g u %g w %g, rtol %g: error %.3g tolerances, %ld steps, %.0f expected", o.k, o.c, o.u,
+                     o.w, so.rtol, error, stats.accepted, steps);
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+}
+
+// A spring of 1e10 N/m beside a soft one, with and without damping: what is stiff and at rest does not shorten the steps.
+static void stiff_parts_do_not_limit_steps(void **state)
+{
+    (void)state;
+    for (int damped = 0; damped < 2; damped++) {
+        char text[600], message[600] = "";
+        snprintf(text, sizeof text,
+                 "kardan: 1\ngravity: [0, 0, 0]\nbodies:\n  a: {mass: 1, inertia: [1, 1, 1]}\n  b: {mass: 1, inertia: "
+                 "[1, 1, 1]}\njoints:\n  j: {type: prismatic, bodies: [ground, a], point: [0, 0, 0], axis: [1, 0, 0], "
+                 "q: 1}\n  i: {type: prismatic, bodies: [a, b], point: [0, 0, 0], axis: [0, 1, 0], q: 1e-12}\nforces:\n"
+                 "  soft: {type: joint_spring, joint: j, stiffness: 9, rest: 0}\n"
+                 "  hard: {type: joint_spring, joint: i, stiffness: 1e10, rest: 0, damping: %g}\n",
+                 damped ? 1e5 : 0);
+        kd_model             *model;
+        kd_system            *system;
+        kd_state             *x;
+        kd_stats              stats;
+        kd_simulation_options so = kd_simulation_options_default();
+        assert_true(kd_model_read_text("stiff", text, strlen(text), NULL, 0, &model, message, sizeof message) >= 0);
+        assert_true(kd_system_create(model, NULL, &system, message, sizeof message) >= 0);
+        assert_int_equal(kd_state_create(kd_system_eom(system), &x), KD_OK);
+        assert_true(kd_system_start(system, x, message, sizeof message) >= 0);
+        so.formulation = KD_ODE;
+        so.integrator = KD_MIDPOINT;
+        so.rtol = so.atol = 1e-5;
+        if (kd_simulate(kd_system_eom(system), kd_system_inputs(system), &so, x, 3, &stats, message, sizeof message) <
+            0)
+            fail_msg("%s", message);
+        // two masses along x: omega = 3 / sqrt 2
+        if (!(fabs(x->p[0] - cos(9 / sqrt(2))) < 1e-3) || stats.accepted > 400)
+            fail_msg("q = %.9g, %ld steps", x->p[0], stats.accepted);
+        kd_state_destroy(x);
+        kd_system_destroy(system);
+        kd_model_destroy(model);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +420,8 @@ int main(void)
         cmocka_unit_test(constrained_motion_is_reversible),
         cmocka_unit_test(motion_is_reversible),
         cmocka_unit_test(variable_steps),
+        cmocka_unit_test(variable_steps_of_linear_motions),
+        cmocka_unit_test(stiff_parts_do_not_limit_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -173,15 +173,16 @@ static kd_eval driven_acceleration(const kd_point *x, void *context, double *gII
 }
 static kd_eval driven_energies(const kd_point *x, void *context, kd_energies *out)
 {
-    (void)context;
+    if (context) ++*(long *)context;
     out->kinetic = x->v[0] * x->v[0];
     out->supplied = x->lambda ? -x->lambda[0] * x->v[0] : 0;
     return KD_EVAL_OK;
 }
-static void drives_are_balanced(void **state)
+// evaluated: counts evaluations of the energies; NULL: nobody counts
+static kd_eom_def driven(long *evaluated)
 {
-    (void)state;
     kd_eom_def def = kd_eom_def_default();
+    def.context = evaluated;
     def.dims = (kd_dims){.np = 1, .nv = 1, .nlambda = 1};
     def.M = driven_mass;
     def.f = driven_force;
@@ -189,7 +190,12 @@ static void drives_are_balanced(void **state)
     def.gI = driven_rate;
     def.gII = driven_acceleration;
     def.energies = driven_energies;
-    fixture f = make(def);
+    return def;
+}
+static void drives_are_balanced(void **state)
+{
+    (void)state;
+    fixture f = make(driven(NULL));
     watched w = {0};
     f.x->v[0] = 3;
     kd_certificate c = certify(f.eom, NULL, f.x, 10, kd_simulation_options_default(), &w);
@@ -198,6 +204,46 @@ static void drives_are_balanced(void **state)
     assert_true(kd_certificate_energy_error(&c) < 1e-5);
     assert_true(fabs(c.supplied - (v * v - 9)) < 1e-4 && c.dissipated == 0);
     assert_true(w.seen < 1000);
+    unmake(&f);
+}
+
+// The same seen at its steps, which go over most of a turn: formulas of nine and seventeen nodes need few evaluations for the
+// whole of a smooth step (halves alone: twice as many), and the work is right.
+static void long_steps_take_few_nodes(void **state)
+{
+    (void)state;
+    long    evaluated = 0;
+    fixture f = make(driven(&evaluated));
+    watched w = {.steps_only = true};
+    f.x->v[0] = 3;
+    kd_certificate c = certify(f.eom, NULL, f.x, 10, kd_simulation_options_default(), &w);
+    double         v = 3 * cos(30);
+    print_message("%ld evaluations for %ld states, error of the work %g J\n", evaluated, c.states,
+                  c.supplied - (v * v - 9));
+    assert_true(fabs(c.supplied - (v * v - 9)) < 1e-4 && c.dissipated == 0);
+    assert_true(c.states < 30 && evaluated < 20 * c.states);
+    unmake(&f);
+}
+
+// Kinetic energy that grows between the states whose slopes are looked at: from rest to nearly half of a swing in fewer than
+// eight steps. What relative errors of the velocity explain is m v^2, and at least half of that at the end is found.
+static void slopes_grow_with_the_energy(void **state)
+{
+    (void)state;
+    kd_simulation_options opt = kd_simulation_options_default();
+    fixture               f = make(oscillator());
+    watched               w = {.steps_only = true};
+    opt.formulation = KD_ODE;
+    opt.integrator = KD_DOPRI5;
+    opt.rtol = opt.atol = 1e-6;
+    f.x->p[0] = 1;
+    kd_certificate c = certify(f.eom, NULL, f.x, 1.2, opt, &w);
+    // the first four are looked at, and each eighth: all of them come long before the end
+    print_message("%ld states, kinetic energy %g J, by relative errors %g J\n", c.states, c.kinetic,
+                  c.energy_by_rtol[0]);
+    assert_true(c.states > 4 && c.states <= 8 && c.kinetic > 0.2);
+    assert_true(c.energy_by_rtol[0] > 0.5 * 2 * c.kinetic && c.energy_by_rtol[0] < 1.01 * 2 * c.kinetic);
+    assert_true(kd_certificate_energy(&c).good);
     unmake(&f);
 }
 
@@ -432,6 +478,8 @@ int main(void)
         cmocka_unit_test(balance_is_as_accurate_as_the_run),
         cmocka_unit_test(gallery_is_certified),
         cmocka_unit_test(drives_are_balanced),
+        cmocka_unit_test(long_steps_take_few_nodes),
+        cmocka_unit_test(slopes_grow_with_the_energy),
         cmocka_unit_test(inputs_that_jump_are_balanced),
         cmocka_unit_test(states_alone_give_a_balance),
         cmocka_unit_test(wrong_energy_is_noticed),

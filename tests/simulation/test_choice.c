@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "simulation/choice.h"
+
 // ---- models ---------------------------------------------------------------------------------------------------------
 
 #define HEAD "kardan: 1\ngravity: [0, 0, -9.81]\n"
@@ -292,6 +294,47 @@ typedef struct certified {
     kd_simulation *simulation;
 } certified;
 
+// The spectral radius is that of the closed form, whether the fastest motion swings, creeps or does both: lambda^2 + 2 zeta
+// omega lambda + omega^2 = 0. Found from below it has a reserve of 10 %.
+static void spectral_radius_is_found(void **state)
+{
+    static const double damping[] = {0, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 1.1, 2, 10};
+    const double        omega = 1000, mass = 0.1 / 1.1; // of rider and cart against each other
+    (void)state;
+    for (size_t k = 0; k < sizeof damping / sizeof *damping; k++) {
+        const double zeta = damping[k], exact = omega * (zeta < 1 ? 1 : zeta + sqrt(zeta * zeta - 1));
+        fixture      f;
+        char         text[1000];
+        kd_choice   *choice;
+        kd_eom_data *point;
+        snprintf(text, sizeof text, "%s  fast: {type: joint_spring, joint: seat, stiffness: %.17g, damping: %.17g}\n",
+                 HEAD RIDE, mass * omega * omega, mass * 2 * zeta * omega);
+        open_model(&f, text);
+        const kd_simulation_options o = automatic(1e-6);
+        assert_true(kd_eom_data_create(f.eom, &point) >= 0);
+        assert_true(kd_choice_create(point, NULL, f.x, &o, &choice) >= 0);
+        const double found = kd_choice_radius(choice);
+        if (!(found > exact && found < 1.2 * exact)) fail_msg("zeta %g: %g, not %g 1/s", zeta, found, exact);
+        kd_choice_destroy(choice);
+        kd_eom_data_destroy(point);
+        close_model(&f);
+    }
+}
+
+// A largest step is no reason for dense matrices: the method with a memory goes on with it
+static void largest_steps_leave_sparse_methods(void **state)
+{
+    fixture               f;
+    kd_simulation_options o = automatic(1e-6);
+    (void)state;
+    o.integrator_options.h_max = 0.01;
+    open_model(&f, ROPE);
+    assert_true(kd_method_automatic(f.eom, NULL, f.x, &o, f.message, sizeof f.message) >= 0);
+    assert_int_equal(o.integrator, KD_BDF);
+    assert_non_null(strstr(f.message, "largest size"));
+    close_model(&f);
+}
+
 static kd_eval certify(const kd_state *x, bool at_time, void *context)
 {
     certified *c = context;
@@ -466,6 +509,8 @@ int main(void)
         cmocka_unit_test(changes_that_do_not_pay_are_taken_back),
         cmocka_unit_test(changes_are_repeatable),
         cmocka_unit_test(some_models_stay_implicit),
+        cmocka_unit_test(spectral_radius_is_found),
+        cmocka_unit_test(largest_steps_leave_sparse_methods),
         cmocka_unit_test(certificate_is_clean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -307,6 +308,95 @@ static void weights(void **state)
     unmake(&f);
 }
 
+// ---- bins that become longer ----------------------------------------------------------------------------------------
+
+enum { BINS = 256, TRIALS = 200, ATTEMPTS = 60 };
+
+static double uniform(uint32_t *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return (*seed >> 8) * 0x1p-24;
+}
+
+// Smallest window of bins with 4/5 of all, by trying every pair of ends; n of them at bin[i]
+static void window_of(const int *bin, int n, int *from, int *to)
+{
+    int best_first = 0, best_last = BINS - 1;
+    for (int first = 0; first < BINS; first++)
+        for (int last = first; last < BINS && last - first < best_last - best_first; last++) {
+            int inside = 0;
+            for (int i = 0; i < n; i++) inside += bin[i] >= first && bin[i] <= last;
+            if (inside >= 0.8 * n) best_first = first, best_last = last;
+        }
+    *from = best_first;
+    *to = best_last;
+}
+
+// Attempts at times that grow by any factor: windows and smallest steps are those of bins that had their last length
+// from the beginning, whatever was in use when they became longer.
+static void longer_bins(void **state)
+{
+    (void)state;
+    fixture  f = make(TWO, KD_PSF, KD_RADAU, KD_JOINT);
+    kd_dae  *dae = kd_simulation_dae(f.simulation);
+    uint32_t seed = 1;
+    for (int trial = 0; trial < TRIALS; trial++) {
+        double         share[2][20] = {{0}}, t[ATTEMPTS], h[ATTEMPTS], width = 1.0 / 8;
+        int            who[ATTEMPTS], bin[ATTEMPTS], from, to;
+        kd_explainer  *rejected, *accepted;
+        kd_explanation e;
+        share[0][2] = share[1][3] = 1;
+        assert_int_equal(kd_explainer_create(dae, kd_system_eom(f.system), &rejected), KD_OK);
+        assert_int_equal(kd_explainer_create(dae, kd_system_eom(f.system), &accepted), KD_OK);
+        const double growth = 1 + uniform(&seed), stretch = 1 + 40 * uniform(&seed);
+        for (int i = 0; i < ATTEMPTS; i++) {
+            t[i] =
+                i == 0 ? 0 : fmax(growth * t[i - 1] * (1 - 0.5 * uniform(&seed)), t[i - 1]) + stretch * uniform(&seed);
+            h[i] = i == 0 ? 1 : 0.5 + 1e-3 * uniform(&seed);
+            who[i] = uniform(&seed) < 0.3;
+            // rejected attempts of one length weigh 1 each
+            kd_explainer_see(
+                &(kd_attempt_report){
+                    .t = t[i], .h = 1, .outcome = KD_ATTEMPT_ERROR, .error = 2, .share = share[who[i]]},
+                rejected);
+            kd_explainer_see(&(kd_attempt_report){.t = t[i], .h = h[i], .error = 0.5, .share = share[who[i]]},
+                             accepted);
+        }
+        // rejected ones: the window of each owner
+        while (t[ATTEMPTS - 1] >= BINS * width) width *= 2;
+        kd_explainer_result(rejected, NULL, NULL, &e);
+        for (int k = 0; k < e.nlimiters; k++) {
+            const int owner = strcmp(e.limiter[k].name, "joint.slow") == 0;
+            int       n = 0;
+            for (int i = 0; i < ATTEMPTS; i++)
+                if (who[i] == owner) bin[n++] = (int)(t[i] / width);
+            window_of(bin, n, &from, &to);
+            assert_true(fabs(e.limiter[k].share - n / (double)ATTEMPTS) < 1e-12);
+            assert_true(e.limiter[k].from == from * width &&
+                        e.limiter[k].to == fmin((to + 1) * width, t[ATTEMPTS - 1]));
+        }
+        // accepted ones: the smallest step of all, then the smallest that is 8 bins away from those told
+        width = 1.0 / 8;
+        while (t[ATTEMPTS - 1] + h[ATTEMPTS - 1] >= BINS * width) width *= 2;
+        kd_explainer_result(accepted, NULL, NULL, &e);
+        for (int k = 0; k < KD_EXPLAIN_STEPS; k++) {
+            int best = -1;
+            for (int i = 0; i < ATTEMPTS; i++) {
+                bool far = true;
+                for (int l = 0; l < k; l++) far = far && abs((int)(t[i] / width) - (int)(e.step[l].t / width)) > 8;
+                if (far && (best < 0 || h[i] < h[best])) best = i;
+            }
+            assert_int_equal(best >= 0, k < e.nsteps);
+            if (best < 0) break;
+            assert_true(e.step[k].h == h[best] && e.step[k].t == t[best]);
+            assert_string_equal(e.step[k].name, who[best] ? "joint.slow" : "joint.fast");
+        }
+        kd_explainer_destroy(rejected);
+        kd_explainer_destroy(accepted);
+    }
+    unmake(&f);
+}
+
 // Nothing seen, and nothing limited, is told in words; JSON is closed.
 static void quiet(void **state)
 {
@@ -368,14 +458,9 @@ static void memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(integrators_report),
-        cmocka_unit_test(stiff_spring),
-        cmocka_unit_test(elements_of_subsystems),
-        cmocka_unit_test(stop_at_known_time),
-        cmocka_unit_test(owners),
-        cmocka_unit_test(weights),
-        cmocka_unit_test(quiet),
-        cmocka_unit_test(memory),
+        cmocka_unit_test(integrators_report), cmocka_unit_test(stiff_spring), cmocka_unit_test(elements_of_subsystems),
+        cmocka_unit_test(stop_at_known_time), cmocka_unit_test(owners),       cmocka_unit_test(weights),
+        cmocka_unit_test(longer_bins),        cmocka_unit_test(quiet),        cmocka_unit_test(memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

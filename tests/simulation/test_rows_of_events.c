@@ -529,6 +529,7 @@ static void test_reverse(void **state)
 
 typedef struct block {
     double push, c, e;
+    bool   stop; // its force answers no more
 } block;
 
 static kd_eval block_M(const kd_point *x, void *context, double *M)
@@ -542,6 +543,7 @@ static kd_eval block_M(const kd_point *x, void *context, double *M)
 static kd_eval block_f(const kd_point *x, void *context, double *f)
 {
     const block *b = context;
+    if (b->stop) return KD_EVAL_STOP;
     f[0] = b->push - b->c * -x->lambda[0] * x->z[0];
     f[1] = -2 * GRAVITY;
     return KD_EVAL_OK;
@@ -587,6 +589,10 @@ static void test_rough_floor(void **state)
     def.friction = &place;
     def.breakaway = block_breakaway;
     set_up(&s, &def);
+    // the floor, then its friction, whose row is behind those of lambda
+    assert_int_equal(kd_event_rows_count(s.rows), 2);
+    assert_int_equal(kd_event_rows_row(s.rows, 0), 0);
+    assert_int_equal(kd_event_rows_row(s.rows, 1), 1);
     begin(&s);
     assert_int_equal(s.x->active_lambda[0], 1);
     assert_int_equal(s.x->active_mu[0], 1);
@@ -606,6 +612,13 @@ static void test_rough_floor(void **state)
     assert_near(s.x->v[0], 3, 1e-12);
     assert_near(s.x->v[1], 0, 1e-12);
     assert_near(s.x->a[0], (-10 - 9.81) / 2, 1e-8);
+    // a function that asks to stop ends the instant, with that reason
+    signed char crossed[2] = {-1, 0}, side[2];
+    b.stop = true;
+    s.x->active_lambda[0] = 0;
+    s.x->v[1] = -4;
+    assert_int_equal(kd_event_rows_instant(s.rows, s.x, crossed, side, listen, &s.heard, s.message, sizeof s.message),
+                     KD_ERR_CALLBACK_STOP);
     take_down(&s);
 }
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "case.h"
-#include "trust/scaled_model.h"
+#include "trust/scaled_motion.h"
 
 // Factors l of lengths, m of masses, T of times: forces grow by l m, torques by l^2 m; times stay where T is not given.
 static const char four_bar[] =
@@ -240,89 +240,7 @@ static const char *const gallery[] = {"pendulum",
                                       "ladder",
                                       "spatial-slider-crank",
                                       "stiff-double-pendulum"};
-enum { GALLERY = (int)(sizeof gallery / sizeof *gallery), LONGEST_STATE = 200 };
-
-typedef struct motion {
-    kd_status      status;
-    kd_system_info info;
-    long           steps, rejected;
-    int            n;
-    double         x[LONGEST_STATE]; // in natural units
-    char           message[800];
-} motion;
-
-static kd_model *read_gallery(const char *name)
-{
-    char      path[400], message[600];
-    kd_model *m;
-    snprintf(path, sizeof path, "%s/models/%s.yaml", KD_SOURCE_DIR, name);
-    if (kd_model_read(path, NULL, 0, &m, message, sizeof message) < 0) fail_msg("%s", message);
-    return m;
-}
-
-static void keep_state(const kd_eom *eom, const kd_state *x, motion *out)
-{
-    const kd_dims d = kd_eom_dims(eom);
-    assert_true(d.np + d.nv <= LONGEST_STATE);
-    for (int i = 0; i < d.np; i++) out->x[out->n++] = x->p[i] / kd_eom_position_unit(eom, i);
-    for (int j = 0; j < d.nv; j++) out->x[out->n++] = x->v[j] / kd_eom_unit(eom, j) * kd_eom_time(eom);
-}
-
-static motion move(const kd_model *source, scaling s, kd_coordinates coordinates, kd_formulation form,
-                   kd_integrator_kind integrator)
-{
-    motion            out = {0};
-    kd_system        *system = NULL;
-    kd_state         *x;
-    kd_stats          stats = {0};
-    kd_model         *m = scaled_model(source, &s);
-    kd_system_options so = kd_system_options_default();
-    assert_non_null(m);
-    so.coordinates = coordinates;
-    assert_true(kd_system_create(m, &so, &system, out.message, sizeof out.message) >= 0);
-    assert_int_equal(kd_state_create(kd_system_eom(system), &x), KD_OK);
-    out.status = kd_system_start(system, x, out.message, sizeof out.message);
-    out.info = kd_system_info_of(system);
-    kd_simulation_options o = kd_simulation_options_default();
-    o.formulation = form;
-    o.integrator = integrator;
-    o.formulation_options.natural = true;
-    o.rtol = o.atol = 1e-7;
-    if (out.status >= 0)
-        out.status = kd_simulate(kd_system_eom(system), kd_system_inputs(system), &o, x, ldexp(0.05, s.time), &stats,
-                                 out.message, sizeof out.message);
-    out.steps = stats.accepted;
-    out.rejected = stats.rejected_error + stats.rejected_newton;
-    keep_state(kd_system_eom(system), x, &out);
-    kd_state_destroy(x);
-    kd_system_destroy(system);
-    kd_model_destroy(m);
-    return out;
-}
-
-static void assert_same_decisions(const char *what, const motion *one, const motion *two)
-{
-    if (one->status != two->status || memcmp(&one->info, &two->info, sizeof one->info) != 0)
-        fail_msg("%s: status %d, %d degrees of freedom, %d redundant, not %d, %d, %d: %s", what, (int)two->status,
-                 two->info.dof, two->info.nredundant, (int)one->status, one->info.dof, one->info.nredundant,
-                 two->message);
-}
-
-static double distance(const motion *one, const motion *two)
-{
-    double error = 0;
-    for (int i = 0; i < one->n; i++) error = fmax(error, fabs(one->x[i] - two->x[i]) / (1 + fabs(one->x[i])));
-    return error;
-}
-
-static void assert_alike(const char *what, const motion *one, const motion *two)
-{
-    const double error = distance(one, two);
-    assert_same_decisions(what, one, two);
-    if (one->steps != two->steps || one->rejected != two->rejected)
-        fail_msg("%s: %ld + %ld steps, not %ld + %ld", what, two->steps, two->rejected, one->steps, one->rejected);
-    if (!(error <= 1e-9)) fail_msg("%s: error %g", what, error);
-}
+enum { GALLERY = (int)(sizeof gallery / sizeof *gallery) };
 
 static void gallery_models_step_alike(void **state)
 {
@@ -340,8 +258,8 @@ static void gallery_models_step_alike(void **state)
             for (int i = 0; i < WAYS; i++) {
                 char          what[100];
                 const scaling none = {0, 0, 0}, s = {exponent(), exponent(), exponent()};
-                const motion  one = move(source, none, (kd_coordinates)c, way[i].form, way[i].integrator);
-                const motion  two = move(source, s, (kd_coordinates)c, way[i].form, way[i].integrator);
+                const motion  one = move(source, none, (kd_coordinates)c, way[i].form, way[i].integrator, 0.05);
+                const motion  two = move(source, s, (kd_coordinates)c, way[i].form, way[i].integrator, 0.05);
                 snprintf(what, sizeof what, "%s %s %s 2^(%d %d %d)", gallery[k], c ? "cartesian" : "joint",
                          kd_formulation_word(way[i].form), s.length, s.mass, s.time);
                 assert_alike(what, &one, &two);
@@ -356,40 +274,16 @@ static void gallery_models_step_alike(void **state)
 // number is a power of two of another size's: they differ by rounding.
 static motion swing(double l, kd_coordinates coordinates, kd_formulation form, kd_integrator_kind integrator)
 {
-    char              value[3][40];
-    const kd_setting  setting[3] = {{"l", value[0]}, {"m", value[1]}, {"T", value[2]}};
-    motion            out = {0};
-    kd_model         *model;
-    kd_system        *system = NULL;
-    kd_state         *x;
-    kd_stats          stats = {0};
-    kd_system_options so = kd_system_options_default();
+    char             value[3][40];
+    const kd_setting setting[3] = {{"l", value[0]}, {"m", value[1]}, {"T", value[2]}};
+    char             message[400] = "";
+    kd_model        *model;
     snprintf(value[0], sizeof value[0], "%.17g", l);
     snprintf(value[1], sizeof value[1], "%.17g", l * l * l);
     snprintf(value[2], sizeof value[2], "%.17g", sqrt(l));
-    if (kd_model_read_text("model", four_bar, strlen(four_bar), setting, 3, &model, out.message, sizeof out.message) <
-        0)
-        fail_msg("%s", out.message);
-    so.coordinates = coordinates;
-    assert_true(kd_system_create(model, &so, &system, out.message, sizeof out.message) >= 0);
-    assert_int_equal(kd_state_create(kd_system_eom(system), &x), KD_OK);
-    out.status = kd_system_start(system, x, out.message, sizeof out.message);
-    out.info = kd_system_info_of(system);
-    kd_simulation_options o = kd_simulation_options_default();
-    o.formulation = form;
-    o.integrator = integrator;
-    o.formulation_options.natural = true;
-    o.rtol = o.atol = 1e-7;
-    if (out.status >= 0)
-        out.status = kd_simulate(kd_system_eom(system), kd_system_inputs(system), &o, x, 0.5 * sqrt(l), &stats,
-                                 out.message, sizeof out.message);
-    out.steps = stats.accepted;
-    out.rejected = stats.rejected_error + stats.rejected_newton;
-    keep_state(kd_system_eom(system), x, &out);
-    kd_state_destroy(x);
-    kd_system_destroy(system);
-    kd_model_destroy(model);
-    return out;
+    if (kd_model_read_text("model", four_bar, strlen(four_bar), setting, 3, &model, message, sizeof message) < 0)
+        fail_msg("%s", message);
+    return move_to_state(model, coordinates, form, integrator, 0.5 * sqrt(l));
 }
 
 // Every size decides alike. With one-step methods it also steps alike; bdf, and sdirk with its many rejections, turn

@@ -61,6 +61,7 @@ static void null_is_refused_everywhere(void **state)
     NOTHING(kd_integrator_destroy(NULL));
     NOTHING(kd_integrator_refresh(NULL));
     NEUTRAL(kd_integrator_gamma(NULL));
+    NEUTRAL(kd_integrator_lost(NULL));
     NEUTRAL(kd_integrator_kind_of(NULL));
     WORDS(kd_integrator_about(KD_RADAU, NULL));
     NEUTRAL(kd_integrator_own_options(KD_RADAU, NULL));
@@ -347,6 +348,7 @@ static void null_is_refused_everywhere(void **state)
     NOTHING(kd_formulation_unpack(NULL, 0, NULL, NULL));
     REFUSED(kd_initial_consistent(NULL, NULL, NULL, NULL, NULL, 0));
     REFUSED(kd_initial_residuals(NULL, NULL, NULL, NULL));
+    REFUSED(kd_initial_residuals_at(NULL, NULL, NULL, NULL, NULL));
     REFUSED(kd_initial_solvable(NULL, NULL, NULL, NULL, NULL, 0));
     REFUSED(kd_linearize(NULL, NULL, NULL, NULL, NULL, NULL, 0));
     NOTHING(kd_linear_destroy(NULL));
