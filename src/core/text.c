@@ -97,6 +97,16 @@ void kd_text(char *buffer, size_t size, const char *format, ...)
     va_end(arguments);
 }
 
+kd_status kd_refuse(kd_status status, char *message, size_t size, const char *format, ...)
+{
+    if (!message || size == 0) return status;
+    va_list arguments;
+    va_start(arguments, format);
+    write_text(message, size, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
 void kd_text_append(char *buffer, size_t size, const char *format, ...)
 {
     if (!buffer || size == 0) return;

@@ -6,7 +6,9 @@
 
 // Write to buffer (may be NULL or of size 0: nothing happens); cuts off what does not fit.
 void kd_text(char *buffer, size_t size, const char *format, ...) KD_PRINTF(3, 4);
-// The same, behind what the buffer holds already.
+// The words why something is refused, and the status that says so.
+kd_status kd_refuse(kd_status status, char *message, size_t size, const char *format, ...) KD_PRINTF(4, 5);
+// The same as kd_text, behind what the buffer holds already.
 void kd_text_append(char *buffer, size_t size, const char *format, ...) KD_PRINTF(3, 4);
 
 // A hash of the letters (FNV-1a, 32 bits) for tables of names.

@@ -1,6 +1,6 @@
 // flexible/factor.h: A = L D L' of a large sparse symmetric matrix, and how many eigenvalues of it are negative.
 //
-// By CHOLMOD (simplicial) where it is there, otherwise by KLU, which does not know the signs.
+// Large ones by MUMPS, others by CHOLMOD (simplicial), where they are there, otherwise by KLU, which does not know the signs.
 #ifndef KD_FLEXIBLE_FACTOR_H
 #define KD_FLEXIBLE_FACTOR_H
 

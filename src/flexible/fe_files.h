@@ -43,10 +43,17 @@ typedef struct kd_fe_nodes {
         bool shell; // seen from both sides
     } * face;
     int nfaces, faces_room;
+    int ninner; // nodes that programs put inside of elements, at most
 } kd_fe_nodes;
 void kd_fe_nodes_release(kd_fe_nodes *nodes);
 // A matrix of the files of s, rows as its own, in units of the SI
 void kd_fe_structure_scale(const kd_fe_structure *s, kd_sparse_matrix *A);
+// Nodes inside of elements (inner.c): those among the n numbers of rows that the list of s does not have, at most as many as
+// `most`, become its last nodes; then, with named rows and matrices, they get their places, and the matrices their displacements
+kd_status kd_fe_add_inner(kd_fe_structure *s, const int *id, int n, int most) KD_NODISCARD;
+kd_status kd_fe_place_inner(kd_fe_structure *s) KD_NODISCARD;
+// a further matrix of the files, rows as those of s
+kd_status kd_fe_turn_inner(const kd_fe_structure *s, kd_arena *arena, kd_sparse_matrix *A) KD_NODISCARD;
 // The surface of elements (skin.c): how many nodes an element of a type has, 0: it has no faces; its faces; triangles of the structure
 int       kd_fe_element_nodes(const char *type);
 kd_status kd_fe_add_element(kd_lines *text, kd_fe_nodes *nodes, const char *type, const int *id) KD_NODISCARD;

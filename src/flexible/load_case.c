@@ -168,6 +168,7 @@ kd_status kd_load_case_write(const kd_fe_structure *s, const kd_flexible_body *b
 {
     const int first = s->id[s->nnodes - 1] + 1;
     kd_status status = KD_OK;
+    kd_fe_share_inner(s, f);
     fprintf(file, "** %s\n** behind mesh, material and section; axes of the body, frame by frame:\n", title);
     for (int i = 0; i < l->nframes; i++)
         fprintf(file, "**   %s%s\n", b->frame[i].name, i == held ? ": held here, it carries what is in balance" : "");

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 #ifdef KD_WITH_ARPACK
-#include <arpack.h>
+#include "core/arpack_late.h"
 #endif
 
 #include "core/text.h"
@@ -279,6 +279,11 @@ static kd_status solve_sparse(search *s, int count, double *omega, double *Phi)
 {
     kd_status status = KD_OK;
     bool      complete = false;
+    char      why[300];
+    if (!kd_arpack_load(why, sizeof why)) {
+        kd_text(s->message, s->size, "modes of more than %d unknowns: %s", SMALL, why);
+        return KD_ERR_UNAVAILABLE;
+    }
     for (int attempt = 0; attempt < TRIES && status == KD_OK && !complete; attempt++) {
         kd_arena  scratch = {0};
         const int wanted = count + EXTRA * (1 + 2 * attempt), room = 2 * wanted + 20 < s->n ? 2 * wanted + 20 : s->n;

@@ -60,6 +60,7 @@ static kd_status read_loaded(const kd_fe_structure *s, const char *stiffness, co
             columns[k] = row[j];
         }
     status = kd_sparse_of_entries(s->n, s->n, count, rows, columns, A.value, scratch, Ks);
+    if (status == KD_OK) status = kd_fe_turn_inner(s, scratch, Ks);
     if (status == KD_OK) kd_fe_structure_scale(s, Ks);
     return status;
 }

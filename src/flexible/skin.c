@@ -42,6 +42,8 @@ kd_status kd_fe_add_element(kd_lines *text, kd_fe_nodes *nodes, const char *type
     const struct kind *kind = KINDS;
     while (strncasecmp(type, kind->word, strlen(kind->word)) != 0) kind++;
     const form *f = kind->form;
+    // CalculiX gives bricks with incompatible modes three nodes of their own
+    if (strcasecmp(type, "C3D8I") == 0 && nodes->ninner < KD_FE_MOST_ROWS) nodes->ninner += 3;
     if (nodes->nfaces + f->nfaces > KD_FE_MOST_ENTRIES) return kd_lines_refuse(text, "too many elements", "");
     if (nodes->nfaces + f->nfaces > nodes->faces_room) {
         nodes->faces_room = 2 * nodes->faces_room + 64;

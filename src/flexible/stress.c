@@ -226,15 +226,24 @@ static void orthonormalise(int n, double *R)
     }
 }
 
+// Displacements inside of elements are in no file of results: they do not count
+static void leave_inner(const kd_fe_structure *s, double *x)
+{
+    for (int i = 0; i < s->n; i++)
+        if (kd_fe_is_inner(s, s->node[i])) x[i] = 0;
+}
+
 // Columns of norm 1 without rigid motions, and the eigenvalues of their products
 static kd_status prepare_fit(const kd_fe_structure *s, fit *f)
 {
     const kd_stress_cases *cases = s->cases;
     kd_fe_structure_rigid_motions(s, kd_vec(0, 0, 0), f->R);
+    for (size_t k = 0; k < 6; k++) leave_inner(s, f->R + k * (size_t)f->n);
     orthonormalise(f->n, f->R);
     memcpy(f->D, cases->D, (size_t)f->n * (size_t)f->cases * sizeof *f->D);
     for (int j = 0; j < f->cases; j++) {
         double *d = f->D + (size_t)j * (size_t)f->n;
+        leave_inner(s, d);
         take_out(f->n, f->R, 6, d);
         f->size[j] = norm_of(f->n, d);
         for (int i = 0; i < f->n; i++) d[i] = f->size[j] > 0 ? d[i] / f->size[j] : 0;
@@ -246,9 +255,10 @@ static kd_status prepare_fit(const kd_fe_structure *s, fit *f)
 }
 
 // The combination of cases nearest to a mode, c; answers what is left of the mode, over its size
-static double combine(const double *mode, fit *f)
+static double combine(const kd_fe_structure *s, const double *mode, fit *f)
 {
     memcpy(f->u, mode, (size_t)f->n * sizeof *f->u);
+    leave_inner(s, f->u);
     take_out(f->n, f->R, 6, f->u);
     const double size = norm_of(f->n, f->u);
     // c = V inv(w) V' D'u
@@ -273,7 +283,7 @@ static kd_status stress_by_cases(const kd_fe_structure *s, const double *U, kd_f
     if (cut_fit(&f, s->n, cases->n, &scratch) && kd_stress_cut(b, cases->nplaces)) status = prepare_fit(s, &f);
     for (int i = 0; status == KD_OK && i < b->nplaces; i++) kd_vec_to(s->at[cases->node[i]], b->place + 3 * (size_t)i);
     for (int k = 0; status == KD_OK && k < b->nq; k++) {
-        const double left = combine(U + (size_t)k * (size_t)s->n, &f);
+        const double left = combine(s, U + (size_t)k * (size_t)s->n, &f);
         if (left > worst) worst = left, which = k;
         kd_gemv(6 * b->nplaces, cases->n, 1, cases->S, f.c, 0, b->stress + (size_t)k * 6 * (size_t)b->nplaces);
     }
@@ -306,7 +316,7 @@ kd_status kd_stress_write_shapes(const kd_fe_structure *s, const kd_flexible_bod
     for (int k = 0; k < b->nq; k++) {
         const double *shape = b->shape + (size_t)k * 3 * (size_t)s->nnodes;
         fprintf(file, "** mode %d\n*STEP\n*STATIC\n*BOUNDARY\n", k + 1);
-        for (int i = 0; i < s->nnodes; i++)
+        for (int i = 0; i < s->nnodes - s->ninner; i++)
             for (int d = 0; d < 3; d++)
                 if (s->first[6 * i + d] >= 0)
                     fprintf(file, "%d, %d, %d, %.12e\n", s->id[i], d + 1, d + 1,

@@ -84,7 +84,8 @@ static kd_status check(kd_lines *text, const builder *b)
     int                    places = 0;
     if (b->n == 0) return kd_lines_refuse(text, "there are no displacements in it", "");
     for (int i = 0; i < s->nnodes; i++) {
-        const bool moves = s->first[6 * i] >= 0 || s->first[6 * i + 1] >= 0 || s->first[6 * i + 2] >= 0;
+        const bool moves =
+            !kd_fe_is_inner(s, i) && (s->first[6 * i] >= 0 || s->first[6 * i + 1] >= 0 || s->first[6 * i + 2] >= 0);
         const bool stressed = b->has[i] & HAS_STRESS;
         places += stressed;
         for (int k = 0; k < b->n; k++) {

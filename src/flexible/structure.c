@@ -119,7 +119,9 @@ static bool is_deck(const char *path, const char *bytes, size_t length)
     return kd_text_has_ending(path, ".inp") || (i < length && bytes[i] == '*');
 }
 
-static kd_status read_nodes(const kd_fe_structure_files *files, kd_fe_structure *s, char *message, size_t size)
+// inner: nodes that its elements may have inside
+static kd_status read_nodes(const kd_fe_structure_files *files, kd_fe_structure *s, int *inner, char *message,
+                            size_t size)
 {
     char       *bytes = NULL;
     size_t      length;
@@ -139,6 +141,7 @@ static kd_status read_nodes(const kd_fe_structure_files *files, kd_fe_structure 
         status = keep_nodes(s, files->nodes, &nodes, files->scale > 0 ? files->scale : 1.0, message, size);
     if (status == KD_OK) status = keep_sets(s, files->nodes, &nodes, message, size);
     if (status == KD_OK) status = kd_fe_skin(&nodes, s);
+    *inner = nodes.ninner;
     kd_fe_nodes_release(&nodes);
     kd_free(bytes);
     return status;
@@ -184,7 +187,8 @@ static kd_status read_rows(const kd_fe_structure_files *files, kd_fe_structure *
     return status;
 }
 
-static kd_status name_rows(const kd_fe_structure_files *files, kd_fe_structure *s, char *message, size_t size)
+static kd_status name_rows(const kd_fe_structure_files *files, kd_fe_structure *s, int inner, char *message,
+                           size_t size)
 {
     const char *file = files->dofs ? files->dofs : files->mapping ? files->mapping : files->nodes;
     int        *id = NULL, n = 0;
@@ -195,6 +199,8 @@ static kd_status name_rows(const kd_fe_structure_files *files, kd_fe_structure *
                 s->K.rows, s->M.rows);
         return KD_ERR_FILE;
     }
+    if (inner > 0) status = kd_fe_add_inner(s, id, n, inner);
+    if (status < 0) return status;
     s->n = n;
     s->node = kd_cut_int(&s->arena, n);
     s->first = kd_cut_int(&s->arena, 6 * s->nnodes);
@@ -255,10 +261,12 @@ kd_status kd_fe_structure_read(const kd_fe_structure_files *files, kd_fe_structu
         kd_text(message, size, "files of stiffness, mass and nodes are needed");
         return KD_ERR_FILE;
     }
-    kd_status status = read_nodes(files, s, message, size);
+    int       inner = 0;
+    kd_status status = read_nodes(files, s, &inner, message, size);
     if (status == KD_OK) status = read_matrix(files->stiffness, s, &s->K, message, size);
     if (status == KD_OK) status = read_matrix(files->mass, s, &s->M, message, size);
-    if (status == KD_OK) status = name_rows(files, s, message, size);
+    if (status == KD_OK) status = name_rows(files, s, inner, message, size);
+    if (status == KD_OK) status = kd_fe_place_inner(s);
     if (status == KD_OK) take_units(files, s);
     if (status == KD_OK) {
         s->name = keep_name(s, files->stiffness);
@@ -429,6 +437,32 @@ static kd_status look_at_matrices(const kd_fe_structure *s, kd_fe_structure_fact
     return KD_OK;
 }
 
+// The first node of a set without rows; -1: there is none
+static int held_node(const kd_fe_structure *s)
+{
+    for (int k = 0; k < s->nsets; k++)
+        for (int i = 0; i < s->set[k].n; i++) {
+            const int *row = &s->first[6 * s->set[k].node[i]];
+            if (row[0] < 0 && row[1] < 0 && row[2] < 0) return s->set[k].node[i];
+        }
+    return -1;
+}
+
+static kd_status refuse_held(const kd_fe_structure *s, double force, char *message, size_t size)
+{
+    const int held = held_node(s);
+    char      words[300];
+    kd_text(words, sizeof words, "rigid motions meet forces (%.1e of the stiffest entry): ", force);
+    if (held >= 0)
+        kd_text_append(words, sizeof words,
+                       "node %d has no rows; take *BOUNDARY, *RIGID BODY, *EQUATION and *TIE out of the deck for the "
+                       "matrices (interfaces are rigid by themselves)",
+                       s->id[held]);
+    else
+        kd_text_append(words, sizeof words, "is it supported, are nodes in another order or in other units?");
+    return refuse(s->name, message, size, words);
+}
+
 kd_status kd_fe_structure_check(const kd_fe_structure *s, kd_fe_structure_facts *f, char *message, size_t size)
 {
     kd_arena arena = {0};
@@ -456,14 +490,7 @@ kd_status kd_fe_structure_check(const kd_fe_structure *s, kd_fe_structure_facts 
             }
             if (moved > 0) f->rigid_force = fmax(f->rigid_force, most / moved / stiffest);
         }
-        if (!(f->rigid_force < 1e-7)) {
-            char words[200];
-            kd_text(words, sizeof words,
-                    "rigid motions meet forces (%.1e of the stiffest entry): is it supported, are nodes in another "
-                    "order or in other units?",
-                    f->rigid_force);
-            status = refuse(s->name, message, size, words);
-        }
+        if (!(f->rigid_force < 1e-7)) status = refuse_held(s, f->rigid_force, message, size);
     }
     if (status == KD_ERR_MEMORY) kd_text(message, size, "out of memory");
     kd_arena_release(&arena);

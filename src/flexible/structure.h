@@ -39,6 +39,7 @@ typedef struct kd_fe_structure {
     int          nnodes;
     int         *id; // numbers of the finite-element program, rising
     kd_vec3     *at;
+    int          ninner;    // the last nodes, which are inside of elements (inner.c)
     int          n;         // rows of the matrices
     int         *node;      // (n) place of the node in the list
     int         *direction; // (n) 0 ... 5
@@ -49,6 +50,7 @@ typedef struct kd_fe_structure {
     int         *triangle; // (3 ntriangles) its surface, for pictures
     // both triangles are stored
     kd_sparse_matrix K, M;
+    kd_sparse_matrix inner; // displacements of the files by those of here; where ninner > 0
     // Where the mass is, for moments of shapes: stations with places x, masses between them, displacements lift u. No
     // stations: the nodes are it.
     int              nstations;
@@ -73,6 +75,14 @@ void kd_fe_structure_release(kd_fe_structure *s);
 int  kd_fe_structure_find(const kd_fe_structure *s, int id); // place of a node; -1: there is none
 // NULL: there is none
 const kd_node_set *kd_fe_structure_set(const kd_fe_structure *s, const char *name);
+
+// Nodes inside of elements (inner.c), which no program but its own knows
+static inline bool kd_fe_is_inner(const kd_fe_structure *s, int node)
+{
+    return node >= s->nnodes - s->ninner;
+}
+// Forces of inner nodes as the other nodes of their elements have them: those that decks may name
+void kd_fe_share_inner(const kd_fe_structure *s, double *f);
 
 // ---- files ----------------------------------------------------------------------------------------------------------
 

@@ -33,6 +33,10 @@ int  kd_zlu_factor(int n, double complex *A, int *pivot);
 void kd_zlu_solve(int n, const double complex *LU, const int *pivot, double complex *b, int nrhs);
 // 1 / condition number of A in the 1-norm, estimated; norm1 = |A|_1, work (4 n), iwork (n)
 double kd_lu_rcond(int n, const double *LU, const int *pivot, double norm1, double *work, int *iwork);
+// inv(A) in place, n <= KD_INVERT_MOST; false: singular, A as it was
+enum { KD_INVERT_MOST = 12 };
+bool kd_invert(int n, double *A);
+void kd_multiply_few(int n, const double *A, double *b); // b <- A b, n as well
 
 // ---- symmetric positive definite: Cholesky A = L L', lower triangle in place ----------------------------------------
 int  kd_cholesky_factor(int n, double *A); // 0, or k > 0: leading minor k is not positive

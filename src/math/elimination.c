@@ -358,6 +358,8 @@ static bool cut_fronts(kd_elimination *s, const planner *p, const tree *t)
         int border = f->order - f->pivots;
         f->place = kd_cut_int(&s->arena, f->order);
         f->target = kd_arena_cut(&s->arena, (size_t)border * (size_t)(border + 1), sizeof *f->target);
+        f->run = kd_arena_cut(&s->arena, (size_t)border + 1, sizeof *f->run);
+        f->row = kd_cut_int(&s->arena, border);
         if (s->arena.failed) return false;
         set_places(p, s->unknown, f);
         // operations of one pivot: a division, the row, an outer product
@@ -445,6 +447,21 @@ static int find_place(const front *f, int place)
     return i;
 }
 
+// Columns of the border that stand in a row in the front above, of fronts whose rows are numbers in a row
+static void find_runs(front *f, const front *g)
+{
+    if (f->stride != 1 || g->stride != 1) return;
+    for (int i = f->pivots; i < f->order; i++) f->row[i - f->pivots] = entry_of(g, find_place(g, f->place[i]), 0);
+    for (int j = f->pivots; j <= f->order; j++) {
+        const int            to = j < f->order ? find_place(g, f->place[j]) : g->order;
+        struct kd_front_run *last = &f->run[f->nruns - 1];
+        if (f->nruns > 0 && last->to + last->n == to)
+            last->n++;
+        else
+            f->run[f->nruns++] = (struct kd_front_run){j, to, 1};
+    }
+}
+
 // Where each number of the border is added in the front above
 static void link_fronts(kd_elimination *s)
 {
@@ -456,6 +473,7 @@ static void link_fronts(kd_elimination *s)
             for (int j = f->pivots; j < f->order; j++) *target++ = entry_of(g, row, find_place(g, f->place[j]));
             *target++ = entry_of(g, row, g->order); // right-hand side
         }
+        if (g) find_runs(f, g);
     }
 }
 
@@ -477,9 +495,11 @@ static bool set_slots(kd_elimination *s, const kd_entries *e, int *slot)
     int     *place = kd_cut_int(&scratch, s->n), *home = kd_cut_int(&scratch, s->n);
     bool    *seen = kd_arena_cut(&scratch, s->nvalues, sizeof *seen);
     bool     ok = !scratch.failed;
+    // places of unknowns in the order of elimination, and the front of each place
     for (int k = 0; ok && k < s->n; k++) place[s->unknown[k]] = k;
     for (int k = 0; ok && k < s->nfronts; k++)
         for (int i = 0; i < s->fronts[k].pivots; i++) home[s->fronts[k].first + i] = k;
+    // several entries of K may fall on one slot: counted once
     for (int k = 0; ok && k < e->count; k++) {
         int          i = place[e->row[k]], j = place[e->column[k]];
         const front *f = &s->fronts[home[i < j ? i : j]];
@@ -554,7 +574,7 @@ kd_status kd_elimination_create(int n, const int *block, const kd_entries *entri
     s->inverse = kd_cut_double(&s->arena, n);
     s->most = kd_cut_double(&s->arena, n);
     s->x = kd_cut_double(&s->arena, n);
-    s->work = kd_cut_double(&s->arena, n + 2 * KD_ELIMINATION_LANES + WIDEST * KD_ELIMINATION_LANES);
+    s->work = kd_cut_double(&s->arena, (n + WIDEST) * KD_ELIMINATION_LANES);
     if (!s->arena.failed) status = plan_elimination(s, block, entries, slot, bad);
     if (status == KD_OK)
         *self = s;
@@ -620,6 +640,10 @@ int kd_elimination_factor(kd_elimination *self, double *b)
     for (const kd_batch *batch = self->batches; batch < self->batches + self->nbatches; batch++) {
         self->kernel.eliminate(batch, self->values, self->inverse);
         if (batch->together) give_together(batch->front[0], self->values);
+        if (batch->front[0]->nruns > 0) {
+            self->kernel.give(batch->front[0], self->values);
+            continue;
+        }
         for (int i = 0; !batch->together && i < KD_ELIMINATION_LANES && batch->front[i]; i++)
             give_border(batch->front[i], self->values);
     }

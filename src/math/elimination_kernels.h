@@ -14,6 +14,12 @@ typedef struct kd_front {
         stride;  // number (i, j) lives at start + (i ld + j) stride; the right-hand side behind the last column
     int *place;  // (order) places of its unknowns
     int *target; // (border x (border + 1)) where the border's numbers go in the front above
+    // where both have their numbers in a row: columns of the border, with the right-hand side, that stand in a row there, too
+    int nruns;
+    struct kd_front_run {
+        int from, to, n; // columns here and above
+    } * run;
+    int *row; // (border) where each row begins above
 } kd_front;
 
 // Fronts that are eliminated together: one, whose rows are padded to whole vectors, or as many of the same shape as a
@@ -29,6 +35,7 @@ typedef struct kd_elimination_kernels {
     void (*lower)(const kd_batch *b, const double *restrict values, double *restrict x, double *restrict work);
     void (*upper)(const kd_batch *b, const double *restrict values, const double *restrict inverse, double *restrict x,
                   double *restrict work);
+    void (*give)(const kd_front *f, double *restrict values); // the border to the front above, run by run
 } kd_elimination_kernels;
 
 extern const kd_elimination_kernels kd_elimination_base, kd_elimination_avx2;
@@ -82,28 +89,33 @@ static inline void eliminate_one(const kd_front *f, double *restrict F, double *
     }
 }
 
-// Sum of products; n is rounded up to whole vectors, where one of the factors must be zero.
-static inline double dot(int n, const double *x, const double *y)
-{
-    lanes sum = ALL(0.0);
-    for (int j = 0; j < n; j += KD_ELIMINATION_LANES) sum += LOAD(x + j) * LOAD(y + j);
-    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
-}
+// Four numbers of x at places; behind the last one zeros
+#define GATHER(x, place, left)                                                                                         \
+    ((lanes){(x)[(place)[0]], (left) > 1 ? (x)[(place)[1]] : 0.0, (left) > 2 ? (x)[(place)[2]] : 0.0,                  \
+             (left) > 3 ? (x)[(place)[3]] : 0.0})
+#define SUM(a) (((a)[0] + (a)[1]) + ((a)[2] + (a)[3]))
 
-// x = inv(L) x. Pivots one number at a time: a vector that contains a number just written has to wait for it.
+// x = inv(L) x. What was found last stays in a register: who reads it back from memory waits.
 static inline void lower_one(const kd_front *f, const double *restrict F, double *restrict x, double *restrict work)
 {
-    const int w = f->pivots;
-    for (int i = 0; i < w; i++) {
+    const int w = f->pivots, border = f->order - w;
+    double   *y = x + f->first, last = y[0];
+    for (int i = 1; i < w; i++) {
         // pivots: x_i -= sum_j L_ij x_j
         const double *row = F + i * f->ld;
-        double        sum = x[f->first + i];
-        for (int j = 0; j < i; j++) sum -= row[j] * work[j];
-        work[i] = x[f->first + i] = sum;
+        double        sum = y[i];
+        for (int j = 0; j < i - 1; j++) sum -= row[j] * y[j];
+        last = y[i] = sum - row[i - 1] * last;
     }
-    // border: x -= L x of the pivots
-    for (int j = w; j < w + KD_ELIMINATION_LANES; j++) work[j] = 0.0;
-    for (int i = w; i < f->order; i++) x[f->place[i]] -= dot(w, F + i * f->ld, work);
+    // border: x -= L x of the pivots, four pivots at a time
+    lanes *sums = (lanes *)work;
+    for (int j = 0; j < w; j += KD_ELIMINATION_LANES) {
+        const int     left = w - j;
+        const lanes   v = {y[j], left > 1 ? y[j + 1] : 0.0, left > 2 ? y[j + 2] : 0.0, left > 3 ? y[j + 3] : 0.0};
+        const double *row = F + w * f->ld + j;
+        for (int i = 0; i < border; i++, row += f->ld) sums[i] = j == 0 ? LOAD(row) * v : sums[i] + LOAD(row) * v;
+    }
+    for (int i = 0; i < border; i++) x[f->place[w + i]] -= SUM(sums[i]);
 }
 
 // x = inv(U) x: first the border's part of all rows, which does not wait for anything.
@@ -112,16 +124,21 @@ static inline void upper_one(const kd_front *f, const double *restrict F, const 
 {
     const int w = f->pivots, border = f->order - w;
     double   *y = x + f->first;
-    // x -= U x of the border
-    for (int j = 0; j < border; j++) work[j] = x[f->place[w + j]];
-    for (int j = border; j < border + KD_ELIMINATION_LANES; j++) work[j] = 0.0;
-    for (int i = 0; i < w && border > 0; i++) y[i] -= dot(border, F + i * f->ld + w, work);
+    // x -= U x of the border, four of its unknowns at a time
+    lanes *sums = (lanes *)work;
+    for (int j = 0; j < border; j += KD_ELIMINATION_LANES) {
+        const lanes   v = GATHER(x, f->place + w + j, border - j);
+        const double *row = F + w + j;
+        for (int i = 0; i < w; i++, row += f->ld) sums[i] = j == 0 ? LOAD(row) * v : sums[i] + LOAD(row) * v;
+    }
+    for (int i = 0; i < w && border > 0; i++) y[i] -= SUM(sums[i]);
     // U x = rest, backwards
-    for (int i = w - 1; i >= 0; i--) {
+    double last = y[w - 1] = y[w - 1] * inverse[w - 1];
+    for (int i = w - 2; i >= 0; i--) {
         const double *row = F + i * f->ld;
         double        sum = y[i];
-        for (int j = w - 1; j > i; j--) sum -= row[j] * y[j];
-        y[i] = sum * inverse[i];
+        for (int j = w - 1; j > i + 1; j--) sum -= row[j] * y[j];
+        last = y[i] = sum * inverse[i] - row[i + 1] * inverse[i] * last;
     }
 }
 
@@ -189,12 +206,14 @@ static inline void lower_side_by_side(const kd_batch *batch, const double *restr
     const int       w = f->pivots, columns = f->order + 1;
     const lanes    *F = (const lanes *)(values + f->start);
     lanes          *y = (lanes *)work;
+    lanes           last = ALL(0.0);
     for (int i = 0; i < w; i++) {
-        // pivots: x_i -= sum_j L_ij x_j
+        // pivots: x_i -= sum_j L_ij x_j; the last one is still at hand
         lanes sum = EACH(batch, AT_PIVOT);
 #pragma GCC unroll 4
-        for (int j = 0; j < i; j++) sum -= F[i * columns + j] * y[j];
-        y[i] = sum;
+        for (int j = 0; j < i - 1; j++) sum -= F[i * columns + j] * y[j];
+        if (i > 0) sum -= F[i * columns + i - 1] * last;
+        y[i] = last = sum;
         for (int l = 0; l < KD_ELIMINATION_LANES; l++) AT_PIVOT(batch->front[l]) = sum[l];
     }
     for (int i = w; i < f->order; i++) {
@@ -215,21 +234,24 @@ static inline void upper_side_by_side(const kd_batch *batch, const double *restr
     const lanes    *F = (const lanes *)(values + f->start);
     lanes          *y = (lanes *)work;
     for (int j = w; j < order; j++) y[j] = EACH(batch, AT_PLACE);
+    lanes last = ALL(0.0);
     for (int i = w - 1; i >= 0; i--) {
-        // x_i = (x_i - sum_j U_ij x_j) / U_ii
+        // x_i = (x_i - sum_j U_ij x_j) / U_ii; the last one is still at hand
         // two sums, as each waits for its number before
-        const lanes *row = F + i * columns;
+        const lanes *row = F + i * columns, scale = EACH(batch, INVERSE);
+        const int    own = i < w - 1 ? i + 1 : i; // the last one: behind this
         lanes        sum = EACH(batch, AT_PIVOT), rest = ALL(0.0);
         int          j = order - 1;
 #pragma GCC unroll 4
-        for (; j > i + 1; j -= 2) {
+        for (; j > own + 1; j -= 2) {
             rest -= row[j] * y[j];
             sum -= row[j - 1] * y[j - 1];
         }
-        if (j > i) rest -= row[j] * y[j];
+        if (j > own) rest -= row[j] * y[j];
         sum += rest;
-        y[i] = sum * EACH(batch, INVERSE);
-        for (int l = 0; l < KD_ELIMINATION_LANES; l++) AT_PIVOT(batch->front[l]) = y[i][l];
+        last = own > i ? sum * scale - row[own] * scale * last : sum * scale;
+        y[i] = last;
+        for (int l = 0; l < KD_ELIMINATION_LANES; l++) AT_PIVOT(batch->front[l]) = last[l];
     }
 }
 
@@ -262,7 +284,22 @@ static void upper(const kd_batch *b, const double *restrict values, const double
         upper_one(f, values + f->start, inverse + f->first, x, work);
 }
 
-const kd_elimination_kernels KD_VARIANT = {eliminate, lower, upper};
+// The last run ends with the right-hand side: whole vectors, which add zeros of the padding to padding
+static void give(const kd_front *f, double *restrict values)
+{
+    const int last = f->nruns - 1;
+    for (int i = 0; i < f->order - f->pivots; i++) {
+        const double *restrict from = values + f->start + (f->pivots + i) * f->ld;
+        double *restrict to = values + f->row[i];
+        for (int r = 0; r < last; r++)
+            for (int k = 0; k < f->run[r].n; k++) to[f->run[r].to + k] += from[f->run[r].from + k];
+        from += f->run[last].from;
+        to += f->run[last].to;
+        for (int k = 0; k < f->run[last].n; k += KD_ELIMINATION_LANES) *(lanes *)(to + k) += LOAD(from + k);
+    }
+}
+
+const kd_elimination_kernels KD_VARIANT = {eliminate, lower, upper, give};
 
 #endif
 #endif

@@ -150,6 +150,7 @@ static inline void zeliminate(int n, int k, double *A)
 {
     const double *restrict x = kd_column_const(A, 2 * n, k);
     int j = k + 1;
+    // two columns share the loads of the pivot column
     for (; j + 2 <= n; j += 2) {
         double *restrict a = kd_column(A, 2 * n, j), *restrict b = a + 2 * n;
         const kd_two s = kd_two_load(a + 2 * k), sr = kd_two_re(s), si = kd_two_im(s);
@@ -160,6 +161,7 @@ static inline void zeliminate(int n, int k, double *A)
             kd_two_store(b + i, kd_two_load(b + i) - kd_two_multiply(xi, tr, ti));
         }
     }
+    // the last one where their number is odd
     if (j < n) {
         double *a = kd_column(A, 2 * n, j);
         kd_kernel_zsub(n - k - 1, kd_two_load(a + 2 * k), x + 2 * k + 2, a + 2 * k + 2);
@@ -230,6 +232,7 @@ void kd_kernel_gemv(int m, int n, double alpha, const double *A, const double *x
 void kd_kernel_gemv_t(int m, int n, double alpha, const double *A, const double *x, double *y)
 {
     int j = 0;
+    // two scalar products side by side, each in two halves that are added at the end
     for (; j + 2 <= n; j += 2) {
         const double *restrict a = kd_column_const(A, m, j), *restrict b = a + m;
         kd_two s = kd_two_both(0), t = s;
@@ -239,6 +242,7 @@ void kd_kernel_gemv_t(int m, int n, double alpha, const double *A, const double 
             s += kd_two_load(a + i) * xi;
             t += kd_two_load(b + i) * xi;
         }
+        // the last row where m is odd
         double u = s[0] + s[1], v = t[0] + t[1];
         if (i < m) {
             u += a[i] * x[i];
@@ -294,6 +298,7 @@ static inline void gemm_columns(const int columns, int m, int k, double alpha, c
 void kd_kernel_gemm(int m, int n, int k, double alpha, const double *A, const double *B, double *C)
 {
     int j = 0;
+    // four columns of B at a time, then the rest
     for (; j + 4 <= n; j += 4) gemm_columns(4, m, k, alpha, A, kd_column_const(B, k, j), kd_column(C, m, j));
     const double *b = kd_column_const(B, k, j);
     double       *c = kd_column(C, m, j);
@@ -320,6 +325,7 @@ static inline void gemm_tn_block(int m, int k, double alpha, const double *restr
     kd_two sum[4] = {{0, 0}, {0, 0}, {0, 0}, {0, 0}};
     double rest[4] = {0, 0, 0, 0};
     int    l = 0;
+    // four scalar products at once: each load serves two of them
     for (; l + 2 <= k; l += 2) {
         const kd_two x = kd_two_load(a + l), y = kd_two_load(a1 + l);
         const kd_two u = kd_two_load(b + l), v = kd_two_load(b1 + l);
@@ -328,6 +334,7 @@ static inline void gemm_tn_block(int m, int k, double alpha, const double *restr
         sum[2] += x * v;
         sum[3] += y * v;
     }
+    // the last row where k is odd
     if (l < k) {
         rest[0] = a[l] * b[l];
         rest[1] = a1[l] * b[l];

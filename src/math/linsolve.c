@@ -73,12 +73,14 @@ static void cut_arrays(kd_linsolve *s)
     const size_t n = (size_t)s->size;
     s->A = kd_arena_cut(arena, n * n, sizeof *s->A);
     if (kd_linsolve_pair(s, 0) < 0) return;
+    // sparse: pattern and its compressed columns; the factors are KLU's
     if (s->kind == KD_LINEAR_SPARSE) {
         s->pattern = kd_arena_cut(arena, n * n, sizeof *s->pattern);
         s->column = kd_arena_cut(arena, n + 1, sizeof *s->column);
         s->row = kd_arena_cut(arena, n * n, sizeof *s->row);
         return;
     }
+    // full: row exchanges, and for QR the reflectors' factors
     s->pivot = kd_arena_cut(arena, n, sizeof *s->pivot);
     if (s->kind == KD_LINEAR_QR) {
         s->tau = kd_arena_cut(arena, n, sizeof *s->tau);
@@ -125,6 +127,7 @@ kd_status kd_linsolve_create(int n, kd_linear_kind kind, const bool *pattern, kd
     *solver = NULL;
     if (n < 0 || n > INT_MAX / (n > 0 ? n : 1) || kind < KD_LINEAR_LU || kind > KD_LINEAR_SPARSE)
         return KD_ERR_ARGUMENT;
+    // n = -1: nothing factored yet
     kd_linsolve *s = kd_alloc(sizeof *s);
     if (!s) return KD_ERR_MEMORY;
     s->kind = kind;
@@ -283,6 +286,7 @@ kd_status kd_linsolve_factor_complex(kd_linsolve *s, int n, const double complex
 void kd_linsolve_solve_complex(kd_linsolve *s, double complex *b)
 {
     if (s->z->n == 0) return;
+    // without factors there is no solution, and nobody shall take b for one
     for (int i = 0; s->z->n < 0 && i < s->size; i++) b[i] = NAN;
     if (s->z->n < 0) return;
     switch (s->kind) {
@@ -342,6 +346,7 @@ void kd_linsolve_archive(kd_archive *a, kd_linsolve *s)
     kd_archive_same(a, s->npairs, "number of complex matrices");
     kd_archive_int(a, &s->n, -1, s->size);
     kd_archive_count(a, &s->analyses);
+    // what a matrix of other order left there fits nowhere
     if (!kd_archive_good(a)) return;
     if (s->kind != KD_LINEAR_SPARSE) {
         archive_dense(a, s);
@@ -351,5 +356,6 @@ void kd_linsolve_archive(kd_archive *a, kd_linsolve *s)
         kd_sparse_lu_archive(a, s->size, false, &s->lu);
         kd_archive_int(a, &s->nonzeros_lu, 0, s->size * s->size);
     }
+    // complex factors of each pair of stages
     for (int k = 0; k < s->npairs; k++) archive_pair(a, s, &s->pair[k]);
 }

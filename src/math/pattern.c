@@ -75,6 +75,7 @@ kd_status kd_places_sort(const kd_places *places, kd_columns *out, kd_arena *are
     out->column = kd_cut_int(arena, places->columns + 1);
     out->row = kd_cut_int(arena, places->count);
     bool failed = places->failed || scratch.failed || arena->failed;
+    // stable sorting twice: by row, then by column, gives columns with rising rows
     if (!failed) {
         sort_by(places, 0, places->rows, NULL, by_row, start);
         sort_by(places, 1, places->columns, by_row, order, start);

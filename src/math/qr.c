@@ -144,6 +144,7 @@ static void apply_one(int m, int i, const double *QR, double tau, double *b, int
 {
     const int     length = m - i;
     const double *v = kd_column_const(QR, m, i) + i;
+    // one column: a scalar product and an axpy are quicker than BLAS
     if (m <= KD_SMALL || nrhs == 1) {
         for (int r = 0; r < nrhs; r++) reflect(length, tau, v, kd_column(b, m, r) + i);
         return;

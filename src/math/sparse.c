@@ -26,7 +26,7 @@ typedef struct half {
     double       rgrowth, rcond; // when the pivots were chosen
     double      *chosen, *last;  // (parts x entries) values at that time, and those of the last factor call
     int          parts;          // doubles of a number
-    int         *together;       // (2 n) real: columns that are solved together (klu_solve.h); complex: NULL
+    kd_klu_plan *plan;           // real: columns that are treated together (klu_solve.h); complex: NULL
 } half;
 
 struct kd_sparse_lu {
@@ -37,6 +37,7 @@ struct kd_sparse_lu {
     klu_common    common;
     klu_symbolic *symbolic;
     half          real;                  // real factors
+    kd_klu_plan   plan;                  // of them
     half          pair[KD_LINEAR_PAIRS]; // complex ones
     half         *z;                     // that complex calls are about
     int           npairs;                // that have memory
@@ -104,7 +105,8 @@ kd_status kd_sparse_lu_create(int n, const int *column, const int *row, kd_spars
     lu->column = kd_cut_int(&lu->arena, n + 1);
     lu->row = kd_cut_int(&lu->arena, nonzeros);
     cut_half(lu, &lu->real, 1, nonzeros);
-    lu->real.together = kd_cut_int(&lu->arena, 2 * n);
+    kd_klu_cut_plan(&lu->plan, &lu->arena, n);
+    lu->real.plan = &lu->plan;
     if (lu->arena.failed) goto done;
     // the first pair; then whether the pattern makes sense
     if (n > 0) memcpy(lu->column, column, (size_t)(n + 1) * sizeof *column);
@@ -148,30 +150,36 @@ static const arithmetic real_arithmetic = {klu_factor, klu_refactor, klu_rgrowth
 static const arithmetic complex_arithmetic = {klu_z_factor, klu_z_refactor, klu_z_rgrowth, klu_z_rcond,
                                               klu_z_free_numeric};
 
-// rcond and rgrowth of the present factors into common; false: singular or not finite
-static bool measure_factors(kd_sparse_lu *lu, const half *h, double *values, const arithmetic *use)
+// New values with the pivots that are there, and their rgrowth; real ones by groups of columns
+static bool refill(kd_sparse_lu *lu, const half *h, double *values, const arithmetic *use)
+{
+    klu_common *c = &lu->common;
+    if (h->plan) return kd_klu_refactor(lu->column, lu->row, values, lu->symbolic, h->numeric, c, h->plan);
+    return use->refactor(lu->column, lu->row, values, lu->symbolic, h->numeric, c) && c->status == KLU_OK &&
+           use->rgrowth(lu->column, lu->row, values, lu->symbolic, h->numeric, c);
+}
+
+// rcond of the present factors into common, whose rgrowth is there; false: singular or not finite
+static bool measure_factors(kd_sparse_lu *lu, const half *h, const arithmetic *use)
 {
     klu_common *c = &lu->common;
     if (!use->rcond(lu->symbolic, h->numeric, c)) return false;
-    if (!(c->rcond > 0 && isfinite(c->rcond))) return false;
-    if (!use->rgrowth(lu->column, lu->row, values, lu->symbolic, h->numeric, c)) return false;
-    return isfinite(c->rgrowth);
+    return c->rcond > 0 && isfinite(c->rcond) && isfinite(c->rgrowth);
 }
 
 // new values with the pivots of before; false: these pivots do not do
 static bool refactor(kd_sparse_lu *lu, const half *h, double *values, const arithmetic *use)
 {
     klu_common *c = &lu->common;
-    if (!use->refactor(lu->column, lu->row, values, lu->symbolic, h->numeric, c) || c->status != KLU_OK) return false;
-    return measure_factors(lu, h, values, use) && c->rgrowth >= GROWTH_DROP * h->rgrowth &&
-           c->rcond >= RCOND_DROP * h->rcond;
+    if (!refill(lu, h, values, use) || c->status != KLU_OK) return false;
+    return measure_factors(lu, h, use) && c->rgrowth >= GROWTH_DROP * h->rgrowth && c->rcond >= RCOND_DROP * h->rcond;
 }
 
 // Factors with new pivots, ready for solutions. NULL: singular or out of memory, common tells
 static klu_numeric *new_factors(kd_sparse_lu *lu, const half *h, double *values, const arithmetic *use)
 {
     klu_numeric *made = use->factor(lu->column, lu->row, values, lu->symbolic, &lu->common);
-    if (made && h->together && !kd_klu_prepare(lu->symbolic, made, &lu->common, h->together))
+    if (made && h->plan && !kd_klu_prepare(lu->symbolic, made, &lu->common, h->plan))
         use->free_numeric(&made, &lu->common);
     return made;
 }
@@ -183,7 +191,7 @@ static kd_status choose_pivots(kd_sparse_lu *lu, half *h, double *values, const 
     lu->full++;
     h->numeric = new_factors(lu, h, values, use);
     if (!h->numeric) return c->status == KLU_OUT_OF_MEMORY ? KD_ERR_MEMORY : KD_ERR_DECOMPOSITION;
-    if (!measure_factors(lu, h, values, use)) {
+    if (!use->rgrowth(lu->column, lu->row, values, lu->symbolic, h->numeric, c) || !measure_factors(lu, h, use)) {
         use->free_numeric(&h->numeric, c);
         return KD_ERR_DECOMPOSITION;
     }
@@ -230,7 +238,7 @@ void kd_sparse_lu_solve(kd_sparse_lu *lu, double *b, int nrhs)
 {
     if (!has_factors(lu, &lu->real, b, nrhs)) return;
     for (int r = 0; r < nrhs; r++)
-        kd_klu_solve(lu->symbolic, lu->real.numeric, &lu->common, lu->real.together, b + (ptrdiff_t)r * lu->n);
+        kd_klu_solve(lu->symbolic, lu->real.numeric, &lu->common, lu->real.plan, b + (ptrdiff_t)r * lu->n);
 }
 
 void kd_sparse_lu_solve_complex(kd_sparse_lu *lu, double complex *b, int nrhs)
@@ -259,7 +267,7 @@ static void make_again(kd_archive *a, kd_sparse_lu *lu, half *h, const arithmeti
     klu_common  *c = &lu->common;
     if (h->numeric) use->free_numeric(&h->numeric, c);
     h->numeric = new_factors(lu, h, h->chosen, use);
-    if (!h->numeric || (newer && !use->refactor(lu->column, lu->row, h->last, lu->symbolic, h->numeric, c)))
+    if (!h->numeric || (newer && !refill(lu, h, h->last, use)))
         kd_archive_fail(a, KD_ERR_SAVED, "a matrix that was saved cannot be factored");
 }
 

@@ -27,6 +27,7 @@ static void add_equal_places(kd_sparse_matrix *A)
     for (int j = 0; j < A->columns; j++) {
         const int from = A->column[j], to = A->column[j + 1], begin = count;
         A->column[j] = begin;
+        // compacted in place: the reader is never behind the writer
         for (int k = from; k < to; k++) {
             if (count > begin && A->row[count - 1] == A->row[k]) {
                 A->value[count - 1] += A->value[k];
@@ -69,6 +70,7 @@ kd_status kd_sparse_transpose(const kd_sparse_matrix *A, kd_arena *arena, kd_spa
     kd_status status = KD_ERR_MEMORY;
     int      *next = kd_cut_int(&scratch, A->rows + 1);
     if (!scratch.failed && cut_matrix(At, A->columns, A->rows, kd_sparse_count(A), arena)) {
+        // entries of each row are counted, summed up to places, then filled in the order of columns
         for (int k = 0; k < kd_sparse_count(A); k++) At->column[A->row[k] + 1]++;
         sum_counts(At->columns, At->column);
         memcpy(next, At->column, (size_t)(A->rows + 1) * sizeof *next);
@@ -89,6 +91,7 @@ static int collect_column(const kd_sparse_matrix *A, const kd_sparse_matrix *B, 
                           int *place)
 {
     int n = 0;
+    // a combination of columns of A; seen[i] = j + 1 marks rows that this column has already
     for (int k = B->column[j]; k < B->column[j + 1]; k++) {
         const int inner = B->row[k];
         for (int l = A->column[inner]; l < A->column[inner + 1]; l++) {
@@ -169,10 +172,12 @@ kd_status kd_sparse_part(const kd_sparse_matrix *A, const int *new_row, int rows
                          kd_arena *arena, kd_sparse_matrix *out)
 {
     int count = 0;
+    // counted first: columns are cut as long as they are
     for (int j = 0; j < A->columns; j++)
         for (int k = A->column[j]; k < A->column[j + 1]; k++) count += new_column[j] >= 0 && new_row[A->row[k]] >= 0;
     if (!cut_matrix(out, rows, columns, count, arena)) return KD_ERR_MEMORY;
     count = 0;
+    // rows keep their order, so that sorted columns stay sorted
     for (int j = 0; j < A->columns; j++) {
         if (new_column[j] < 0) continue;
         for (int k = A->column[j]; k < A->column[j + 1]; k++) {

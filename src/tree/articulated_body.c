@@ -8,22 +8,16 @@
 //
 // The dofs of a joint are eliminated one by one, last first. Then the acceleration is that of the parent carried to P
 // plus the bias c, a = X a_l + c, and the parent gets X'I+ X and X'(b+ + I+ c).
+#include "tree/articulated.h"
+#include "tree/fours.h"
 #include "tree/joint.h"
 
 #include <float.h>
-#include <string.h>
 
 // a pivot below this part of the largest inertia of its kind is rounding
 static const double singular = 8 * DBL_EPSILON;
 
 // ---- parts ---------------------------------------------------------------------------------------------------------
-
-typedef struct articulated {
-    kd_m3 J, K, M;
-    kd_v3 N, F;
-} articulated;
-
-_Static_assert(sizeof(articulated) <= KD_GIVEN_SIZE, "work->given has the room");
 
 // the body alone: inertia at P, and its force at zero acceleration minus the load
 static inline articulated rigid_body(const kd_link *l, const kd_link_motion *m, const kd_wrench *load)
@@ -47,26 +41,6 @@ static inline articulated rigid_body(const kd_link *l, const kd_link_motion *m, 
     return b;
 }
 
-// the same of a link that deforms: its moments as they are now, forces of its velocities
-static inline articulated wide_body(const kd_link *l, kd_wide_state *s, const kd_link_motion *m, const kd_wrench *load,
-                                    const double *tau)
-{
-    const kd_m3  R = kd_m3_load(&m->R);
-    const kd_v3  ex = kd_v3_of(1, 0, 0), ey = kd_v3_of(0, 1, 0), ez = kd_v3_of(0, 0, 1);
-    const double mass = l->wide->mass;
-    kd_wrench    own;
-    articulated  b;
-    b.J = kd_m3_rotate(&R, &m->R, &s->J);
-    b.K = kd_m3_skew(kd_m3_vec(&R, &s->h));
-    b.M = (kd_m3){kd_v3_scale(mass, ex), kd_v3_scale(mass, ey), kd_v3_scale(mass, ez)};
-    KD_KERNEL(kd_wide_force)(l->wide, s, m, NULL, &own, s->Q);
-    KD_KERNEL(kd_wide_give)(l->wide, s, m, tau ? tau + l->dof : NULL);
-    if (load) own = (kd_wrench){kd_vec_sub(own.N, load->N), kd_vec_sub(own.F, load->F)};
-    b.N = kd_v3_load_exactly(&own.N);
-    b.F = kd_v3_load_exactly(&own.F);
-    return b;
-}
-
 // a link without mass
 static inline articulated no_body(const kd_wrench *load)
 {
@@ -78,33 +52,6 @@ static inline articulated no_body(const kd_wrench *load)
         b.F = kd_v3_sub(zero, kd_v3_load_exactly(&load->F));
     }
     return b;
-}
-
-static inline void articulated_add(articulated *a, const articulated *b)
-{
-    a->J = kd_m3_add(&a->J, &b->J);
-    a->K = kd_m3_add(&a->K, &b->K);
-    a->M = kd_m3_add(&a->M, &b->M);
-    a->N = kd_v3_add(a->N, b->N);
-    a->F = kd_v3_add(a->F, b->F);
-}
-
-// A - a b', b in memory
-static inline void subtract_product(kd_m3 *A, kd_v3 a, const kd_vec3 *b)
-{
-    A->x = kd_v3_axpy(A->x, -b->x, a);
-    A->y = kd_v3_axpy(A->y, -b->y, a);
-    A->z = kd_v3_axpy(A->z, -b->z, a);
-}
-
-// I - U V', b + U u
-static inline void give_way(kd_v3 Uw, kd_v3 Uu, const kd_eliminated *e, articulated *b)
-{
-    subtract_product(&b->J, Uw, &e->Vw);
-    subtract_product(&b->K, Uu, &e->Vw);
-    subtract_product(&b->M, Uu, &e->Vu);
-    b->N = kd_v3_axpy(b->N, e->u, Uw);
-    b->F = kd_v3_axpy(b->F, e->u, Uu);
 }
 
 // b + I c; c in memory, its second part also in u
@@ -168,67 +115,14 @@ static bool eliminate(const kd_axis *S, double tau, double J, double M, articula
     return D > singular * (J * kd_v3_dot(Sw, Sw) + M * kd_v3_dot(Su, Su));
 }
 
-// ---- modes: U = I S, W = S'I S, and what is left for them to carry, as in composite_body.c -------------------------
-
-static void start_modes(const climb_context *c)
-{
-    for (int i = 0; i < c->tree->nwide; i++) c->work->wide[i].begun = false;
-}
-
-// six numbers in a row, and one behind them, which the next row writes over
-static inline void put_six(kd_v3 w, kd_v3 u, double *out)
-{
-    kd_v3_store_four((kd_vec3 *)out, w);
-    kd_v3_store_four((kd_vec3 *)(out + 3), u);
-}
-
-// what hangs on a marker, about the point of the wide link
-static void add_marker(const climb_context *c, int i, const articulated *b)
-{
-    const kd_link *l = &c->tree->link[i];
-    const kd_link *wide = &c->tree->link[l->parent];
-    double         rows[43]; // I (6 x 6), then b (6), and one behind
-    kd_m3          Kt = b->K;
-    kd_v3_transpose(&Kt.x, &Kt.y, &Kt.z);
-    put_six(b->J.x, b->K.x, rows);
-    put_six(b->J.y, b->K.y, rows + 6);
-    put_six(b->J.z, b->K.z, rows + 12);
-    put_six(Kt.x, b->M.x, rows + 18);
-    put_six(Kt.y, b->M.y, rows + 24);
-    put_six(Kt.z, b->M.z, rows + 30);
-    put_six(b->N, b->F, rows + 36);
-    KD_KERNEL(kd_wide_add_marker)
-    (wide->wide, &c->work->wide[wide->state], c->work->row[i], c->m->axis + l->letter, (double(*)[6])rows, rows + 36);
-}
-
-// the modes give way: I - U inv(D) U', b + U inv(D) u; the dof without pivot, or -1
-static int climb_wide(const climb_context *c, const kd_link *l, articulated *b)
-{
-    kd_wide_state *s = &c->work->wide[l->state];
-    const int      bad = KD_KERNEL(kd_wide_eliminate)(l->wide, s), mp = l->wide->mp;
-    if (bad >= 0) return l->dof + bad;
-    for (int k = 0; k < l->wide->m; k++) {
-        const double *tail = s->column + k * (mp + KD_WIDE_TAIL) + mp, by = s->pivot[k];
-        const kd_v3   Uw = kd_v3_load((const kd_vec3 *)tail), Uu = kd_v3_load((const kd_vec3 *)(tail + 3));
-        kd_eliminated e = {.u = by * tail[6]};
-        kd_v3_store_four(&e.Vw, kd_v3_scale(by, Uw));
-        kd_v3_store(&e.Vu, kd_v3_scale(by, Uu));
-        give_way(Uw, Uu, &e, b);
-    }
-    return -1;
-}
-
 // any joint; the dof without pivot, or -1
 static int climb_link(const climb_context *c, int i, articulated *b)
 {
-    const kd_tree       *tree = c->tree;
-    const kd_link       *l = &tree->link[i];
-    const kd_axis       *axis = c->m->axis;
-    const kd_joint_state own = kd_joint_state_of(&c->m->link[i]), parent = kd_joint_state_of(&c->m->link[l->parent]);
-    // modes first: they stand behind the joint
-    const int without = l->wide ? climb_wide(c, l, b) : -1;
-    if (without >= 0) return without;
+    const kd_tree *tree = c->tree;
+    const kd_link *l = &tree->link[i];
+    const kd_axis *axis = c->m->axis;
     if (l->same_point) return -1;
+    const kd_joint_state own = kd_joint_state_of(&c->m->link[i]), parent = kd_joint_state_of(&c->m->link[l->parent]);
     // bias c of the joint
     kd_v6        bias = kd_joint_bias(l, &parent, &own, axis, c->dx + l->dof);
     const double J = kd_v3_trace(b->J.x, b->J.y, b->J.z), M = kd_v3_trace(b->M.x, b->M.y, b->M.z);
@@ -243,7 +137,6 @@ static int climb_link(const climb_context *c, int i, articulated *b)
     }
     // b + I c, to the point of the parent
     hand_on(bias, kd_v3_sub(own.P, parent.P), &c->work->bias[i], b);
-    if (l->marker && !l->marker->still) add_marker(c, i, b);
     return -1;
 }
 
@@ -269,32 +162,56 @@ static inline bool climb_revolute(const climb_context *c, int i, const kd_link *
     return D > singular * J;
 }
 
+// A turn at the point of the parent: nothing is to be carried
+static inline bool climb_in_place(const climb_context *c, int i, const kd_link *l, articulated *b)
+{
+    const kd_link_motion *own = &c->m->link[i], *parent = &c->m->link[l->parent];
+    const kd_v3           bias = kd_v3_cross(kd_v3_load(&parent->w), kd_v3_load(&own->w)), w = kd_v3_load(&own->R.z);
+    const kd_v3           Uw = kd_m3_vec(&b->J, &own->R.z), Uu = kd_m3_vec(&b->K, &own->R.z);
+    const double          D = kd_v3_dot(w, Uw), inverse = 1 / D, J = kd_v3_trace(b->J.x, b->J.y, b->J.z);
+    const double          tau = (c->tau ? c->tau[l->dof] : 0) - kd_v3_dot2(w, b->N, Uw, bias);
+    kd_axis              *kept = &c->work->bias[i];
+    kd_eliminated        *e = &c->work->eliminated[l->dof];
+    kd_v3_store_four(&kept->w, bias);
+    b->N = kd_m3_axpy(b->N, &b->J, &kept->w);
+    b->F = kd_m3_axpy(b->F, &b->K, &kept->w);
+    kd_v3_store_four(&e->Vw, kd_v3_scale(inverse, Uw));
+    kd_v3_store_four(&e->Vu, kd_v3_scale(inverse, Uu));
+    e->u = inverse * tau;
+    give_way(Uw, Uu, e, b);
+    return D > singular * J;
+}
+
+// A marker that moves: the modes that move it give way with the wide link
+static inline void climb_marker(const climb_context *c, int i, const kd_link *l, articulated *b)
+{
+    const kd_joint_state own = kd_joint_state_of(&c->m->link[i]), parent = kd_joint_state_of(&c->m->link[l->parent]);
+    const kd_v6          bias = kd_joint_bias(l, &parent, &own, c->m->axis, NULL);
+    hand_on(bias, kd_v3_sub(own.P, parent.P), &c->work->bias[i], b);
+}
+
+static inline void take_load(const kd_wrench *load, articulated *b)
+{
+    b->N = kd_v3_sub(b->N, kd_v3_load_exactly(&load->N));
+    b->F = kd_v3_sub(b->F, kd_v3_load_exactly(&load->F));
+}
+
 // What a link gives to its parent stays at hand if the parent comes next, and is added up in memory otherwise: the last
-// child of a parent comes first and starts the sum. deforms: as in composite_body.c
-static inline int climb_of(const climb_context *c, const bool deforms)
+// child of a parent comes first and starts the sum.
+static int climb(const climb_context *c)
 {
     const kd_tree *tree = c->tree;
     articulated   *sum = c->work->given;
     articulated    given = {0};
-    if (deforms) start_modes(c);
     for (int i = tree->nlinks - 1; i > 0; i--) {
         const kd_link   *l = &tree->link[i];
         const kd_wrench *load = c->load ? &c->load[i] : NULL;
-        // I and b of the link, with what its children gave; without mass there is nothing else
-        articulated b;
-        if (deforms && l->massless && !l->wide && l->end > i + 1) {
-            b = given;
-            if (load) {
-                b.N = kd_v3_sub(b.N, kd_v3_load_exactly(&load->N));
-                b.F = kd_v3_sub(b.F, kd_v3_load_exactly(&load->F));
-            }
-        } else {
-            b = deforms && l->wide ? wide_body(l, &c->work->wide[l->state], &c->m->link[i], load, c->tau)
-                : l->massless      ? no_body(load)
-                                   : rigid_body(l, &c->m->link[i], load);
-            if (l->end > i + 1) articulated_add(&b, &given);
+        // I and b of the link, with what its children gave
+        articulated b = l->massless ? no_body(load) : rigid_body(l, &c->m->link[i], load);
+        if (l->end > i + 1) {
+            articulated_add(&b, &given);
+            if (l[1].end < l->end) articulated_add(&b, &sum[i]);
         }
-        if (l->end > i + 1 && l[1].end < l->end) articulated_add(&b, &sum[i]);
         // its joint gives way
         if (!l->form.hinge || tree->dof_v[l->dof] < 0) {
             articulated copy = b;
@@ -315,21 +232,62 @@ static inline int climb_of(const climb_context *c, const bool deforms)
     return -1;
 }
 
-static int climb(const climb_context *c)
+// The joint of link i gives way, and its modes before, which stand behind it; the dof without pivot, or -1
+static inline int climb_any(const climb_context *c, int i, const kd_link *l, articulated *b)
 {
-    return c->tree->nwide > 0 ? climb_of(c, true) : climb_of(c, false);
+    if (l->wide) {
+        const int bad = KD_KERNEL(kd_wide_articulate)(c->tree, c->m, i, c->load, c->tau, c->work->given, b);
+        if (bad >= 0) return l->dof + bad;
+        if (l->same_point) return -1;
+    }
+    if (l->form.hinge && c->tree->dof_v[l->dof] >= 0)
+        return (l->stays ? climb_in_place(c, i, l, b) : climb_revolute(c, i, l, b)) ? -1 : l->dof;
+    if (!l->marker || l->marker->still) return climb_link(c, i, b);
+    climb_marker(c, i, l, b);
+    return -1;
+}
+
+// The same for trees with links that deform. What the first child gives is at hand where its parent comes next: nothing is copied then.
+static int climb_deforming(const climb_context *c)
+{
+    const kd_tree *tree = c->tree;
+    articulated   *sum = c->work->given;
+    articulated    b = {0};
+    for (int i = tree->nlinks - 1; i > 0; i--) {
+        const kd_link   *l = &tree->link[i];
+        const kd_wrench *load = c->load && !l->wide ? &c->load[i] : NULL;
+        // I and b of the link, with what its children gave; a wide link gathers them itself, marker by marker
+        if (l->end == i + 1) {
+            b = l->massless ? no_body(load) : rigid_body(l, &c->m->link[i], load);
+        } else if (!l->massless) {
+            const articulated own = rigid_body(l, &c->m->link[i], load);
+            articulated_add(&b, &own);
+        } else if (load) {
+            take_load(load, &b);
+        }
+        if (l->end > i + 1 && l[1].end < l->end && !l->wide) articulated_add(&b, &sum[i]);
+        const int bad = climb_any(c, i, l, &b);
+        if (bad >= 0) return bad;
+        // to the parent; markers that do not come next to it are kept one by one, too
+        if (l->parent == i - 1) continue;
+        if (l->marker && !l->marker->still) sum[i] = b;
+        if (l->end == tree->link[l->parent].end)
+            sum[l->parent] = b;
+        else
+            articulated_add(&sum[l->parent], &b);
+    }
+    return -1;
 }
 
 // ---- from the ground to the tips -----------------------------------------------------------------------------------
 
+// (dw, -1, dv, 0): what the tails of the modes are multiplied with
 static inline void descend_wide(const climb_context *c, const kd_link *l, kd_v3 dw, kd_v3 dv, double *ddq)
 {
-    kd_wide_state *s = &c->work->wide[l->state];
-    kd_vec_slot    a, b;
-    kd_v3_store_four(&a.v, dw);
-    kd_v3_store_four(&b.v, dv);
-    const double motion[6] = {a.v.x, a.v.y, a.v.z, b.v.x, b.v.y, b.v.z};
-    KD_KERNEL(kd_wide_give_way)(l->wide, s, motion, ddq);
+    double motion[8];
+    PUT_WITH(motion, dw, -1);
+    PUT_WITH(motion + 4, dv, 0);
+    KD_KERNEL(kd_wide_follow)(l->wide, &c->work->wide[l->state], motion, ddq);
 }
 
 // a = X a_l + c, then dof by dof ddx = u - V'a, a + S ddx; a turn has V at the parent's point and takes V'a_l
@@ -356,6 +314,15 @@ static void descend(const climb_context *c, double *ddx)
             kd_v3_store(&own->dv, dv);
             continue;
         }
+        // a turn at the point of the parent
+        if (l->stays && tree->dof_v[l->dof] >= 0) {
+            const double a = e->u - kd_v3_dot2(kd_v3_load(&e->Vw), dw, kd_v3_load(&e->Vu), dv);
+            dw = kd_v3_axpy(kd_v3_add(dw, kd_v3_load(&bias->w)), a, kd_v3_load(&own->R.z));
+            ddx[l->dof] = a;
+            kd_v3_store_four(&own->dw, dw);
+            kd_v3_store(&own->dv, dv);
+            continue;
+        }
         // a = X a_l + c
         const kd_v3 d = kd_v3_sub(kd_v3_load(&own->P), kd_v3_load(&parent->P)), dw_l = dw, dv_l = dv;
         dv = kd_v3_add(kd_v3_add(dv_l, kd_v3_load(&bias->u)), kd_v3_cross(dw_l, d));
@@ -369,8 +336,9 @@ static void descend(const climb_context *c, double *ddx)
             descend_wide(c, l, dw, dv, ddx + l->dof);
         } else if (l->marker && !l->marker->still) {
             const double *ddq = c->work->wide[tree->link[l->parent].state].ddq;
-            const kd_axis rate = KD_KERNEL(kd_marker_rates)(l->marker, c->work->row[i], ddq);
-            const kd_v6   S = kd_marker_motion(m->axis + l->letter, &rate);
+            double        rate[8];
+            KD_KERNEL(kd_marker_rates)(l->marker, c->work->row[i], ddq, rate);
+            const kd_v6 S = kd_marker_motion(m->axis + l->letter, rate, rate + 3);
             dw = kd_v3_add(dw, S.w);
             dv = kd_v3_add(dv, S.u);
         } else {
@@ -392,7 +360,7 @@ bool KD_KERNEL(kd_explicit)(const kd_tree *tree, kd_motion *m, const double *dx,
     const climb_context c = {tree, m, m->work, dx, tau, ddx, load};
     m->link[0].dv = kd_vec_neg(g);
     // pass 1, tips to ground: I, b, V, u; pass 2, ground to tips: a, ddx
-    *bad = climb(&c);
+    *bad = tree->nwide > 0 ? climb_deforming(&c) : climb(&c);
     if (*bad >= 0) return false;
     descend(&c, ddx);
     return true;

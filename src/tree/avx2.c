@@ -9,6 +9,8 @@
 
 #include "tree/wide.c"
 
+#include "tree/wide_body.c"
+
 #include "tree/motion.c"
 
 #include "tree/newton_euler.c"

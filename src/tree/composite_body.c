@@ -79,6 +79,7 @@ static void add_composite_marker(const kd_tree *tree, kd_motion *m, int i, const
     const int      n = l->marker->m;
     const kd_axis *letter = m->axis + l->letter;
     kd_wide_state *s = &m->work->wide[tree->link[l->parent].state];
+    // each mode moves the marker along its letters, and what hangs on it with them
     for (int b = 0; b < n; b++) {
         const kd_axis sum[2] = {kd_marker_sum(row, letter, b)}; // one more: see vector.h
         const kd_v6   f = composite_force(c, sum, kd_v3_zero());
@@ -189,6 +190,7 @@ __attribute__((always_inline)) static inline void rigid_columns(const kd_tree *t
     for (int i = 1; i < tree->nlinks; i++) {
         const int own = tree->link_v[i + 1], below = tree->link_v[tree->link[i].end] - own;
         const int above = work->above[i] + own - tree->link_v[i];
+        // below: one row of S against the columns of Ic S; above: one of Ic S against S, run by run of links
         for (int l = tree->link_v[i]; l < own; l++) {
             double  *out = values + tree->column[l];
             kd_lanes a[6];

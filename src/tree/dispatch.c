@@ -46,6 +46,12 @@ static void find_angles(const kd_tree *tree, struct kd_tree_work *w)
             w->nangles++;
         }
     }
+    w->nturns = (w->nangles + 3) / 4 * 4;
+    for (int i = 0; i < tree->nlinks; i++) {
+        if (!tree->link[i].marker || tree->link[i].marker->still) continue;
+        if (w->angle) w->first_angle[i] = w->nturns;
+        w->nturns += 4;
+    }
 }
 
 // at a multiple of 32 bytes, for lanes
@@ -64,7 +70,7 @@ static void cut_markers(const kd_tree *tree, kd_arena *arena, struct kd_tree_wor
         const kd_marker *marker = tree->link[i].marker;
         if (!marker) continue;
         const size_t n = (size_t)(KD_MARKER_ROWS * marker->mp);
-        w->row[i] = kd_cut_double(arena, (int)n);
+        w->row[i] = kd_cut_fours(arena, (int)n + 8, 1);
         if (w->row[i]) memcpy(w->row[i], marker->row, n * sizeof *marker->row);
     }
 }
@@ -73,10 +79,9 @@ static void cut_work(const kd_tree *tree, kd_arena *arena, struct kd_tree_work *
 {
     const size_t nlinks = (size_t)tree->nlinks, ndof = (size_t)tree->ndof;
     find_angles(tree, w);
-    const int rounded = (w->nangles + 3) / 4 * 4;
-    w->angles = kd_cut_double(arena, rounded);
-    w->sine = kd_cut_double(arena, rounded);
-    w->cosine = kd_cut_double(arena, rounded);
+    w->angles = kd_cut_double(arena, w->nturns);
+    w->sine = kd_cut_double(arena, w->nturns);
+    w->cosine = kd_cut_double(arena, w->nturns);
     w->angle = kd_cut_int(arena, w->nangles);
     w->first_angle = kd_cut_int(arena, tree->nlinks);
     w->half = kd_cut_int(arena, w->nhalves);
@@ -133,6 +138,11 @@ kd_status kd_motion_create(const kd_tree *tree, kd_arena *arena, kd_motion *m)
 void kd_tree_place(const kd_tree *tree, const double *x, kd_motion *m)
 {
     KD_CALL(kd_place, tree, x, m);
+}
+
+void kd_tree_place_some(const kd_tree *tree, const double *x, int n, const int *list, bool first, kd_motion *m)
+{
+    KD_CALL(kd_place_some, tree, x, n, list, first, m);
 }
 
 void kd_tree_move(const kd_tree *tree, const double *dx, kd_motion *m)
@@ -217,4 +227,9 @@ void kd_path_congruence(const kd_pair *pair, const kd_tree *tree, const kd_motio
 void kd_path_subtract(const kd_motion *m, int nruns, const kd_path_run *run, const double *block, double *values)
 {
     KD_CALL(kd_path_subtract, nruns, run, block, values);
+}
+
+void kd_path_add(const kd_motion *m, int n, const double *const from[4], double *values)
+{
+    KD_CALL(kd_path_add, n, from, values);
 }

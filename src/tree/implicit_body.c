@@ -238,7 +238,9 @@ static void put_dofs(kd_implicit_body *self, const kd_motion *m, int i, kd_vec3 
     const six_vector own = velocity_about(&m->link[i], r);
     six_vector       v = velocity_about(&m->link[l->parent], r_l), a = acceleration_about(&m->link[l->parent], r_l);
     int              turn = tree->link_v[i + 1];
+    // a quaternion's dofs turn together, the link's own rate carries them all
     for (int k = l->form.ndof - 1; k >= l->form.nscalars; k--) turn -= tree->dof_v[l->dof + k] >= 0;
+    // motion S, its rate Z = v x S and what positions and velocities change of acceleration and force
     for (int k = 0; k < l->form.ndof; k++) {
         const int        dof = l->dof + k, place = tree->dof_v[dof];
         const kd_axis   *axis = &m->axis[dof];
@@ -254,6 +256,7 @@ static void put_dofs(kd_implicit_body *self, const kd_motion *m, int i, kd_vec3 
             d->carried = quaternion ? turn : place;
         }
         if (quaternion) continue;
+        // the next dof is carried by this one
         v = six_axpy(v, dx[dof], S);
         a = six_axpy(six_axpy(a, ddx[dof], S), dx[dof], Z);
     }
@@ -335,6 +338,7 @@ kd_implicit_body *kd_implicit_body_create(const kd_tree *tree)
     kd_arena *arena = &self->arena;
     self->tree = tree;
     self->block = kd_cut_int(arena, links + 1);
+    // blocks of the links' own dofs, one behind the other
     for (int i = 0; self->block && i < links; i++) {
         const int m = i > 0 ? tree->link_v[i + 1] - tree->link_v[i] : 0;
         self->block[i + 1] = self->block[i] + m * m;
@@ -387,6 +391,7 @@ static void archive_pivots(kd_archive *a, const kd_implicit_body *self, int *piv
 void kd_implicit_body_archive(kd_implicit_body *self, kd_archive *a)
 {
     const size_t links = (size_t)self->tree->nlinks, nv = (size_t)self->tree->nv, blocks = (size_t)self->block[links];
+    // terms of dofs and links, then the factors that were made of them
     for (size_t j = 0; j < nv; j++) {
         dof_terms *d = &self->dof[j];
         double    *part[] = {d->S, d->T, d->A, d->X};

@@ -30,16 +30,14 @@ static inline kd_v3 kd_joint_turning(const kd_link *l, const kd_axis *all, const
     return sum;
 }
 
-// sum of the letters at their rates, velocity of the marker: turns leave it where it is
-static inline kd_v6 kd_marker_motion(const kd_axis *letter, const kd_axis *rate)
+// sum of the letters at the rates u of shifts and w of turns, velocity of the marker: turns leave it where it is
+static inline kd_v6 kd_marker_motion(const kd_axis *letter, const double *u, const double *w)
 {
     const kd_v3 x = kd_v3_add(kd_v3_load(&letter[3].w), kd_v3_load(&letter[7].w)),
                 y = kd_v3_add(kd_v3_load(&letter[4].w), kd_v3_load(&letter[6].w));
-    const kd_v3 turn = kd_v3_axpy(kd_v3_scale(0.5 * rate->w.x, x), 0.5 * rate->w.y, y);
-    const kd_v3 shift =
-        kd_v3_axpy(kd_v3_scale(rate->u.x, kd_v3_load(&letter[0].u)), rate->u.y, kd_v3_load(&letter[1].u));
-    return (kd_v6){kd_v3_axpy(turn, rate->w.z, kd_v3_load(&letter[5].w)),
-                   kd_v3_axpy(shift, rate->u.z, kd_v3_load(&letter[2].u))};
+    const kd_v3 turn = kd_v3_axpy(kd_v3_scale(0.5 * w[0], x), 0.5 * w[1], y);
+    const kd_v3 shift = kd_v3_axpy(kd_v3_scale(u[0], kd_v3_load(&letter[0].u)), u[1], kd_v3_load(&letter[1].u));
+    return (kd_v6){kd_v3_axpy(turn, w[2], kd_v3_load(&letter[5].w)), kd_v3_axpy(shift, u[2], kd_v3_load(&letter[2].u))};
 }
 
 // the same as kd_joint_turning for the turns of a marker
@@ -86,12 +84,12 @@ static inline kd_v6 kd_joint_bias(const kd_link *l, const kd_joint_state *parent
     return (kd_v6){w, u};
 }
 
-// cosine and sine of all angles in x into work
+// cosine and sine of all angles in x, and of those of markers, into work
 static inline void kd_joint_angles(const double *x, struct kd_tree_work *w)
 {
     for (int k = 0; k < w->nangles; k++) w->angles[k] = x[w->angle[k]];
     for (int k = 0; k < w->nhalves; k++) w->angles[w->half[k]] *= 0.5;
-    KD_KERNEL(kd_sine_cosine)(w->nangles, w->angles, w->sine, w->cosine);
+    KD_KERNEL(kd_sine_cosine)(w->nturns, w->angles, w->sine, w->cosine);
 }
 
 #endif

@@ -44,8 +44,9 @@ static inline void store_frame(const kd_m3 *R, kd_v3 P, kd_link_motion *own)
 }
 
 // any joint; all: the motions of the tree
-static void place_link(const kd_link *l, const double *x, const double *c, const double *s,
-                       const kd_link_motion *parent, kd_axis *all, kd_link_motion *own)
+__attribute__((always_inline)) static inline void place_link(const kd_link *l, const double *x, const double *c,
+                                                             const double *s, const kd_link_motion *parent,
+                                                             kd_axis *all, kd_link_motion *own)
 {
     const kd_m3 R = kd_m3_load(&parent->R);
     kd_v3       P = kd_v3_load(&parent->P);
@@ -77,39 +78,78 @@ static inline void place_ball(const kd_link *l, const double *q, const kd_link_m
     }
 }
 
-void KD_KERNEL(kd_place)(const kd_tree *tree, const double *x, kd_motion *m)
+// a turn about one axis of R: the other two
+static inline void turn_about(kd_v3 *a, kd_v3 *b, double c, double s)
+{
+    const kd_v3 old = *a;
+    *a = kd_v3_axpy(kd_v3_scale(c, old), s, *b);
+    *b = kd_v3_axpy(kd_v3_scale(c, *b), -s, old);
+}
+
+// A marker that moves: the word of eight letters, their motions about the point of the parent. e: its shifts; c, s: of its three angles;
+// R, P: of the parent, then its own
+static inline void place_marker(const kd_link *l, const double *e, const double *c, const double *s, kd_axis *axis,
+                                kd_m3 *R, kd_v3 *P)
+{
+    // shifts in the axes of the frame A, then turns x/2 y/2 z y/2 x/2
+    const kd_v3 up = *P;
+    *P = kd_m3_axpy(up, R, &l->r);
+    if (!l->straight) *R = (kd_m3){kd_m3_vec(R, &l->E.x), kd_m3_vec(R, &l->E.y), kd_m3_vec(R, &l->E.z)};
+    *P = kd_m3_axpy(*P, R, (const kd_vec3 *)e);
+    kd_v3 w[5];
+    kd_v3_store(&axis[0].u, R->x);
+    kd_v3_store(&axis[1].u, R->y);
+    kd_v3_store(&axis[2].u, R->z);
+    w[0] = R->x;
+    turn_about(&R->y, &R->z, c[0], s[0]);
+    w[1] = R->y;
+    turn_about(&R->z, &R->x, c[1], s[1]);
+    w[2] = R->z;
+    turn_about(&R->x, &R->y, c[2], s[2]);
+    w[3] = R->y;
+    turn_about(&R->z, &R->x, c[1], s[1]);
+    w[4] = R->x;
+    turn_about(&R->y, &R->z, c[0], s[0]);
+    // a turn leaves P where it is
+    const kd_v3 back = kd_v3_sub(up, *P);
+    for (int a = 0; a < 5; a++) {
+        kd_v3_store_four(&axis[3 + a].w, w[a]);
+        kd_v3_store(&axis[3 + a].u, kd_v3_cross(w[a], back));
+    }
+}
+
+// Links of a list, each behind its parent; NULL: all. Known to the compiler, as `deforms` in composite_body.c
+__attribute__((always_inline)) static inline void place_links(const kd_tree *tree, const double *x, int n,
+                                                              const int *list, kd_motion *m)
 {
     struct kd_tree_work *work = m->work;
     kd_m3                R = kd_m3_load(&m->link[0].R);
     kd_v3                P = kd_v3_load(&m->link[0].P);
-    work->turned_known = false;
-    kd_joint_angles(x, work);
-    for (int i = 1; i < tree->nlinks; i++) {
+    for (int k = 1, i = 0, before = 0; k < n; k++, before = i) {
+        i = list ? list[k] : k;
         const kd_link  *l = &tree->link[i];
         kd_link_motion *own = &m->link[i];
         const double   *c = work->cosine + work->first_angle[i], *s = work->sine + work->first_angle[i];
+        if (l->parent != before) {
+            R = kd_m3_load(&m->link[l->parent].R);
+            P = kd_v3_load(&m->link[l->parent].P);
+        }
         // R = R_l E C(x), P = P_l + R_l (r + E d(x)); a turn about z at once
         if (!l->form.hinge) {
             if (l->goes_along) {
-                own->R = m->link[l->parent].R;
-                own->P = m->link[l->parent].P;
+                store_frame(&R, P, own);
             } else if (l->marker && !l->marker->still) {
-                KD_KERNEL(kd_marker_place)
-                (l->marker, work->wide[tree->link[l->parent].state].q, l, &m->link[l->parent], work->row[i],
-                 m->axis + l->letter, own);
-            } else if (l->form.ball && l->form.nscalars == 0) {
-                place_ball(l, x + l->position, &m->link[l->parent], m->axis + l->dof, own);
+                place_marker(l, work->row[i] + KD_MARKER_ROWS * l->marker->mp, c, s, m->axis + l->letter, &R, &P);
+                store_frame(&R, P, own);
             } else {
-                place_link(l, x + l->position, c, s, &m->link[l->parent], m->axis, own);
+                if (l->form.ball && l->form.nscalars == 0)
+                    place_ball(l, x + l->position, &m->link[l->parent], m->axis + l->dof, own);
+                else
+                    place_link(l, x + l->position, c, s, &m->link[l->parent], m->axis, own);
+                R = kd_m3_load(&own->R);
+                P = kd_v3_load(&own->P);
             }
-            if (l->wide) KD_KERNEL(kd_wide_place)(l->wide, x + l->position, &work->wide[l->state]);
-            R = kd_m3_load(&own->R);
-            P = kd_v3_load(&own->P);
             continue;
-        }
-        if (l->parent != i - 1) {
-            R = kd_m3_load(&m->link[l->parent].R);
-            P = kd_v3_load(&m->link[l->parent].P);
         }
         // R = A Rz(x)
         const kd_m3 A = joint_frame(l, &R, &P);
@@ -122,6 +162,21 @@ void KD_KERNEL(kd_place)(const kd_tree *tree, const double *x, kd_motion *m)
     }
 }
 
+void KD_KERNEL(kd_place)(const kd_tree *tree, const double *x, kd_motion *m)
+{
+    m->work->turned_known = false;
+    if (tree->nwide > 0) KD_KERNEL(kd_wide_deform)(tree, x, m);
+    kd_joint_angles(x, m->work);
+    place_links(tree, x, tree->nlinks, NULL, m);
+}
+
+void KD_KERNEL(kd_place_some)(const kd_tree *tree, const double *x, int n, const int *list, bool first, kd_motion *m)
+{
+    m->work->turned_known = false;
+    if (first) kd_joint_angles(x, m->work);
+    place_links(tree, x, n, list, m);
+}
+
 // ---- velocity ------------------------------------------------------------------------------------------------------
 
 // w = w_l + sum S_w dx,  v = v_l + w_l x d + sum S_u dx,  d = P - P_l. deforms: as in composite_body.c
@@ -129,6 +184,7 @@ __attribute__((always_inline)) static inline void move_of(const kd_tree *tree, c
                                                           kd_motion *m)
 {
     kd_v3 w = kd_v3_zero(), v = w, P = w;
+    if (deforms) KD_KERNEL(kd_wide_rate)(tree, dx, m);
     for (int i = 1; i < tree->nlinks; i++) {
         const kd_link  *l = &tree->link[i];
         kd_link_motion *own = &m->link[i];
@@ -144,17 +200,13 @@ __attribute__((always_inline)) static inline void move_of(const kd_tree *tree, c
         v = kd_v3_add(v, kd_v3_cross(w, kd_v3_sub(P, P_l)));
         if (l->form.hinge) {
             w = kd_v3_axpy(w, dx[l->dof], kd_v3_load(&own->R.z));
-        } else if (deforms && l->wide) {
-            KD_KERNEL(kd_wide_move)(l->wide, dx + l->dof, &m->work->wide[l->state]);
         } else if (deforms && l->marker && !l->marker->still) {
-            const double *dq = m->work->wide[tree->link[l->parent].state].dq;
-            const kd_axis rate = KD_KERNEL(kd_marker_rates)(l->marker, m->work->row[i], dq);
-            const kd_v6   S = kd_marker_motion(m->axis + l->letter, &rate);
-            m->axis[l->letter + KD_MARKER_RATES] = rate;
-            if (l->marker->nbends > 0) m->axis[l->letter + KD_MARKER_BEND] = KD_KERNEL(kd_marker_bend)(l->marker, dq);
+            const kd_axis *letter = m->axis + l->letter;
+            const kd_axis *rate = &letter[KD_MARKER_RATES];
+            const kd_v6    S = kd_marker_motion(letter, &rate->u.x, &rate->w.x);
             w = kd_v3_add(w, S.w);
             v = kd_v3_add(v, S.u);
-        } else {
+        } else if (!deforms || !l->wide) {
             for (int k = l->dof; k < l->dof + l->form.ndof; k++) {
                 w = kd_v3_axpy(w, dx[k], kd_v3_load(&m->axis[k].w));
                 v = kd_v3_axpy(v, dx[k], kd_v3_load(&m->axis[k].u));
@@ -202,8 +254,9 @@ accelerate_of(const kd_tree *tree, const double *dx, const double *ddx, kd_vec3 
             memcpy(m->work->wide[l->state].ddq, ddx + l->dof, (size_t)l->wide->m * sizeof *ddx);
         } else if (deforms && l->marker && !l->marker->still) {
             const double *ddq = m->work->wide[tree->link[l->parent].state].ddq;
-            const kd_axis rate = KD_KERNEL(kd_marker_rates)(l->marker, m->work->row[i], ddq);
-            const kd_v6   S = kd_marker_motion(m->axis + l->letter, &rate);
+            double        e[8];
+            KD_KERNEL(kd_marker_rates)(l->marker, m->work->row[i], ddq, e);
+            const kd_v6 S = kd_marker_motion(m->axis + l->letter, e, e + 3);
             dw = kd_v3_add(dw, S.w);
             dv = kd_v3_add(dv, S.u);
         } else {

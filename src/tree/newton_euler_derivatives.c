@@ -307,13 +307,17 @@ static void marker_letters(const output *o, const subtree *s, double trace, int 
     const kd_link *l = &o->tree->link[i];
     const kd_axis *axis = o->m->axis + l->letter;
     const double  *ddq = o->m->work->wide[o->tree->link[l->parent].state].ddq;
-    const kd_axis  second = KD_KERNEL(kd_marker_rates)(l->marker, o->m->work->row[i], ddq),
-                  *first = axis + KD_MARKER_RATES;
+    // rates of shift and turn by all modes, with the second order of those that bend
+    const kd_axis *first = axis + KD_MARKER_RATES;
+    double         e[8];
+    KD_KERNEL(kd_marker_rates)(l->marker, o->m->work->row[i], ddq, e);
+    const kd_axis second = {.w = kd_vec_of(e + 3), .u = kd_vec_of(e)};
     const double  dx[6] = {first->u.x, first->u.y, first->u.z, first->w.x, first->w.y, first->w.z};
     const kd_vec3 bend = l->marker->nbends > 0 ? axis[KD_MARKER_BEND].u : kd_vec(0, 0, 0);
     const kd_vec3 shift = kd_vec_add(second.u, bend);
     const double  ddx[6] = {shift.x, shift.y, shift.z, second.w.x, second.w.y, second.w.z};
     kd_v6         v = velocity_at(&o->m->link[l->parent], r_l), a = acceleration_at(&o->m->link[l->parent], r_l);
+    // letters one after the other, each carried by those before it
     for (int k = 0; k < KD_MARKER_LETTERS; k++) {
         const kd_v6 S = kd_rows_motion(&axis[k], r_l), Z = cross6(v, S);
         fill_column(s, trace, S, Z, add6(cross6(a, S), cross6(v, Z)), add6(Z, Z), &letter[k].c);
@@ -426,6 +430,7 @@ static void write_marker(const output *o, const subtree *s, double trace, int i,
     double         p[6][6] = {{0}}, v[6][6] = {{0}}, I[3][6] = {{0}}, force[3]; // column by column
     marker_letters(o, s, trace, i, r_l, letter);
     for (int k = 0; k < l->marker->m; k++) marker_mode(o, i, letter, k);
+    // 6 x 6 by shifts and turns first: modes are combinations of them
     for (int b = 0; b < KD_MARKER_LETTERS; b++)
         for (int a = 0; a < KD_MARKER_LETTERS; a++) {
             const double part = kd_marker_part[a] * kd_marker_part[b];
@@ -437,6 +442,7 @@ static void write_marker(const output *o, const subtree *s, double trace, int i,
         }
     add_letter_block(l->marker->m, row, p, state->block_p);
     add_letter_block(l->marker->m, row, v, state->block_v);
+    // second-order shifts: forces do work along them, too
     if (l->marker->nbends == 0) return;
     for (int b = 0; b < 3; b++) force[b] = dot6(six_get(&letter[b].c.S), s->f);
     add_bend_block(l->marker, row, v, I, force, state);
@@ -453,6 +459,7 @@ static void write_wide(const output *o, int i, kd_v3 r)
     kd_vec_slot          rs;
     kd_v3_store_four(&rs.v, r);
     KD_KERNEL(kd_wide_derivatives)(l->wide, s, &o->m->link[i], rs.v);
+    // a column for each mode: rows above by products with S, own ones from the block
     for (int k = 0; k < m; k++) {
         const double *p = s->by_p + 6 * k, *v = s->by_v + 6 * k, *U = s->U + 6 * k, *B = s->B + 3 * k;
         const kd_six  by_p = {{.v = kd_vec_of(p)}, {.v = kd_vec_of(p + 3)}};
@@ -462,6 +469,7 @@ static void write_wide(const output *o, int i, kd_v3 r)
         kd_rows_dot_above(tree, work, i, own, work->S, &by_v, out_v);
         memcpy(out_p + rows, s->block_p + m * k, (size_t)m * sizeof *out_p);
         memcpy(out_v + rows, s->block_v + m * k, (size_t)m * sizeof *out_v);
+        // what rows of links above will see of it
         for (int a = 0; a < 6; a++) work->IS[own + k + a * work->stride] = U[a];
         for (int a = 0; a < 3; a++) work->BS[own + k + a * work->stride] = B[a];
     }

@@ -45,6 +45,7 @@ typedef struct kd_pair {
     int      measure;     // for build.c: 1 + its latest measure; 0: none
     bool     shifts_only; // nobody reads C
     bool     no_length;   // nobody reads length and n
+    bool     straight;    // A stands on the ground along the axes of the world
 } kd_pair;
 
 struct kd_touch_at;

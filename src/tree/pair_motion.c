@@ -22,7 +22,7 @@ void KD_KERNEL(kd_pair_place)(const kd_pair *pair, const kd_motion *m, kd_relati
     kd_v3_store(&rel->rA, rA);
     kd_v3_store(&rel->rB, rB);
     // d = R_A' (r_B - r_A), its length and direction
-    const kd_v3 d = kd_m3_tvec(&RA, kd_v3_sub(rB, rA));
+    const kd_v3 way = kd_v3_sub(rB, rA), d = pair->straight ? way : kd_m3_tvec(&RA, way);
     kd_v3_store(&rel->d, d);
     if (!pair->no_length) {
         rel->length = sqrt(kd_v3_dot(d, d));
@@ -30,6 +30,12 @@ void KD_KERNEL(kd_pair_place)(const kd_pair *pair, const kd_motion *m, kd_relati
     }
     // C = R_A' R_B
     if (pair->shifts_only) return;
+    if (pair->straight) {
+        kd_v3_store(&rel->C.x, kd_m3_vec(&B, &pair->Rb.x));
+        kd_v3_store(&rel->C.y, kd_m3_vec(&B, &pair->Rb.y));
+        kd_v3_store(&rel->C.z, kd_m3_vec(&B, &pair->Rb.z));
+        return;
+    }
     kd_v3_store(&rel->C.x, kd_m3_tvec(&RA, kd_m3_vec(&B, &pair->Rb.x)));
     kd_v3_store(&rel->C.y, kd_m3_tvec(&RA, kd_m3_vec(&B, &pair->Rb.y)));
     kd_v3_store(&rel->C.z, kd_m3_tvec(&RA, kd_m3_vec(&B, &pair->Rb.z)));
@@ -48,6 +54,11 @@ void KD_KERNEL(kd_pair_move)(const kd_pair *pair, const kd_motion *m, kd_relativ
     const kd_m3           RA = kd_m3_load(&rel->RA);
     const kd_v3           rB = kd_v3_load(&rel->rB);
     kd_v3                 w = kd_v3_load(&b->w), v = point_velocity_at(b, rB);
+    if (pair->straight) {
+        kd_v3_store(&rel->omega, w);
+        kd_v3_store(&rel->dd, v);
+        return;
+    }
     if (pair->a != 0) {
         w = kd_v3_sub(w, kd_v3_load(&a->w));
         v = kd_v3_sub(v, point_velocity_at(a, rB));

@@ -79,6 +79,7 @@ __attribute__((always_inline)) static inline void fill_changes(const kd_path_loa
     const kd_lanes zero = {0};
     for (int k = 0; k < n; k += KD_LANES) {
         kd_lanes d[6] = {zero, zero, zero, zero, zero, zero};
+        // by turns and shifts: K S + D R, and D S for the rates
         for (int i = first; i < 6; i++) {
             kd_lanes by_rate = zero;
             for (int j = first; j < 6; j++) {
@@ -201,7 +202,10 @@ static inline void fill_motions(const kd_pair *pair, const kd_tree *tree, const 
 {
     const kd_m3 A = kd_m3_load(&rel->RA);
     const kd_v3 rB = kd_v3_load(&rel->rB);
-    for (int l = 0; l < pair->nsteps; l++) kd_rows_put(S, width, l, kd_step_motion(&pair->step[l], tree, m, &A, rB));
+    for (int l = 0; l < pair->nsteps; l++)
+        kd_rows_put(S, width, l,
+                    pair->straight ? kd_step_in_world(&pair->step[l], tree, m, rB)
+                                   : kd_step_motion(&pair->step[l], tree, m, &A, rB));
 }
 
 __attribute__((always_inline)) static inline void path_congruence(const kd_path_load *load, int n, const int width,
@@ -248,4 +252,14 @@ void KD_KERNEL(kd_path_subtract)(int nruns, const kd_path_run *run, const double
         }
         if (k < n) to[k] -= from[k];
     }
+}
+
+void KD_KERNEL(kd_path_add)(int n, const double *const from[4], double *values)
+{
+    const double *restrict a = from[0], *restrict b = from[1], *restrict c = from[2], *restrict d = from[3];
+    double *restrict to = values;
+    int k = 0;
+    for (; k + KD_LANES <= n; k += KD_LANES)
+        *(kd_lanes *)(to + k) += (kd_lanes_at(a + k) + kd_lanes_at(b + k)) + (kd_lanes_at(c + k) + kd_lanes_at(d + k));
+    for (; k < n; k++) to[k] += (a[k] + b[k]) + (c[k] + d[k]);
 }

@@ -44,6 +44,9 @@ typedef struct kd_path_run { // entries of a block that stand in a row in a matr
 // values -= block, run by run; m chooses the variant
 void kd_path_subtract(const kd_motion *m, int nruns, const kd_path_run *run, const double *block, double *values);
 
+// values += all four; m chooses the variant
+void kd_path_add(const kd_motion *m, int n, const double *const from[4], double *values);
+
 #define KD_DECLARE_PATH_KERNELS(variant)                                                                               \
     void kd_path_product_##variant(const kd_pair *pair, const kd_tree *tree, const kd_motion *m,                       \
                                    const kd_relative *rel, const double *dx, const kd_path_load *load,                 \
@@ -51,7 +54,8 @@ void kd_path_subtract(const kd_motion *m, int nruns, const kd_path_run *run, con
     void kd_path_congruence_##variant(const kd_pair *pair, const kd_tree *tree, const kd_motion *m,                    \
                                       const kd_relative *rel, const kd_path_load *load, double *scratch,               \
                                       double *block);                                                                  \
-    void kd_path_subtract_##variant(int nruns, const kd_path_run *run, const double *block, double *values);
+    void kd_path_subtract_##variant(int nruns, const kd_path_run *run, const double *block, double *values);           \
+    void kd_path_add_##variant(int n, const double *const from[4], double *values);
 
 KD_DECLARE_PATH_KERNELS(base)
 KD_DECLARE_PATH_KERNELS(avx2)

@@ -32,9 +32,11 @@ static inline void sc_block(const double *x, double *sine, double *cosine)
     const double round = 0x1.8p52; // added, it leaves the nearest integer in the last bits
     sc_lanes     a;
     memcpy(&a, x, sizeof a);
+    // n: nearest multiple of pi/2; pi/2 in three parts, of which two products are exact
     const sc_lanes shifted = a * 0.6366197723675814 + round, n = shifted - round;
     const sc_lanes t = a - n * 0x1.921fb544p+0, q = n * 0x1.0b4611a6p-34; // both exact
     const sc_lanes u = t - q, v = ((t - u) - q) - n * 0x1.3198a2e037073p-69;
+    // reduced angle and what it lost, then both polynomials around 0
     const sc_lanes r = u + v, rest = v - (r - u);
     const sc_lanes z = r * r, half = 0.5 * z;
     const sc_lanes s = r + (rest * (1 - half) + r * z * sc_polynomial(sc_P, z));
@@ -43,6 +45,7 @@ static inline void sc_block(const double *x, double *sine, double *cosine)
     memcpy(&quadrant, &shifted, sizeof quadrant);
     memcpy(&sb, &s, sizeof sb);
     memcpy(&cb, &c, sizeof cb);
+    // odd quadrants exchange sine and cosine, the second bit changes signs
     const sc_bits odd = -(quadrant & 1), exchange = (sb ^ cb) & odd;
     sb = (sb ^ exchange) ^ ((quadrant & 2) << 62);
     cb = (cb ^ exchange) ^ (((quadrant + 1) & 2) << 62);

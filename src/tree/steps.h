@@ -12,15 +12,22 @@ static inline double kd_step_part(const kd_step *step, const kd_tree *tree, cons
     return kd_marker_slope(m->work->row[step->marker], step->axis - l->letter, step->dof - tree->link[l->parent].dof);
 }
 
-// S_l = (w, u) of a step, axes R_A = A, about the origin of B at rB
-static inline kd_v6 kd_step_motion(const kd_step *step, const kd_tree *tree, const kd_motion *m, const kd_m3 *A,
-                                   kd_v3 rB)
+// S_l = (w, u) of a step, axes of the world, about the origin of B at rB
+static inline kd_v6 kd_step_in_world(const kd_step *step, const kd_tree *tree, const kd_motion *m, kd_v3 rB)
 {
     const kd_axis *axis = &m->axis[step->axis];
     const kd_v3    w = kd_v3_load(&axis->w), arm = kd_v3_sub(rB, kd_v3_load(&m->link[tree->dof_link[step->dof]].P));
     const kd_v3    u = kd_v3_add(kd_v3_load(&axis->u), kd_v3_cross(w, arm));
     const double   rate = step->marker > 0 ? step->rate * kd_step_part(step, tree, m) : step->rate;
-    return (kd_v6){kd_v3_scale(rate, kd_m3_tvec(A, w)), kd_v3_scale(rate, kd_m3_tvec(A, u))};
+    return (kd_v6){kd_v3_scale(rate, w), kd_v3_scale(rate, u)};
+}
+
+// The same in the axes R_A = A
+static inline kd_v6 kd_step_motion(const kd_step *step, const kd_tree *tree, const kd_motion *m, const kd_m3 *A,
+                                   kd_v3 rB)
+{
+    const kd_v6 S = kd_step_in_world(step, tree, m, rB);
+    return (kd_v6){kd_m3_tvec(A, S.w), kd_m3_tvec(A, S.u)};
 }
 
 #endif

@@ -51,7 +51,9 @@ void kd_link_note_place(kd_link *l)
     const kd_mat3 *E = &l->E;
     const bool     still = l->kind == KD_FIXED && (!l->marker || l->marker->still);
     l->same_point = still && kd_vec_dot(l->r, l->r) == 0;
-    l->goes_along = l->same_point && E->x.x == 1 && E->y.y == 1 && E->z.z == 1;
+    l->straight = E->x.x == 1 && E->y.y == 1 && E->z.z == 1;
+    l->goes_along = l->same_point && l->straight;
+    l->stays = l->form.hinge && kd_vec_dot(l->r, l->r) == 0;
 }
 
 // first dof and first position of every link, and their number
@@ -162,7 +164,10 @@ kd_status kd_tree_finish(kd_tree *tree, const bool *prescribed)
     tree->dof_v = kd_cut_int(&tree->arena, tree->ndof);
     tree->v_dof = kd_cut_int(&tree->arena, tree->ndof);
     tree->link_v = kd_cut_int(&tree->arena, tree->nlinks + 1);
+    tree->wide = kd_cut_int(&tree->arena, tree->nwide);
     if (tree->arena.failed) return KD_ERR_MEMORY;
+    for (int i = 0; i < tree->nlinks; i++)
+        if (tree->link[i].wide) tree->wide[tree->link[i].state] = i;
     // dofs in v, then the pattern of M
     number_velocities(tree, prescribed);
     return make_pattern(tree);

@@ -53,6 +53,8 @@ typedef struct kd_link {
     bool             massless;   // filled by kd_tree_finish
     bool             goes_along; // fixed to its parent, with the same axes and point; filled by kd_tree_finish
     bool             same_point; // fixed to its parent, with the same point; filled by kd_tree_finish
+    bool             straight;   // E is the unit matrix; filled by kd_tree_finish
+    bool             stays;      // turns about z, at the point of its parent; filled by kd_tree_finish
     int              state;      // of a wide link: its place in the work memory; filled by kd_tree_finish
 } kd_link;
 
@@ -67,6 +69,7 @@ typedef struct kd_tree {
     int      naxes;     // motions: of the dofs, then of the letters of words that fold, and S', S'' of curved joints
     int      nv;        // dofs that are not prescribed
     int      nwide;     // links that deform
+    int     *wide;      // (nwide) these, rising: link[wide[k]].state = k
     kd_link *link;      // (nlinks)
     bool     bare;      // no pattern is wanted
     int     *dof_link;  // (ndof) link of a dof
@@ -116,6 +119,8 @@ kd_status kd_motion_create(const kd_tree *tree, kd_arena *arena, kd_motion *moti
 // Passes from root to tips. kd_tree_accelerate needs the other two; gravity g in world axes.
 void kd_tree_place(const kd_tree *tree, const double *x, kd_motion *m); // R, P, axis
 void kd_tree_move(const kd_tree *tree, const double *dx, kd_motion *m); // w, v
+// Place in two calls: links list[1 .. n - 1], rising and with all their ancestors, then, first = false, all others at the same x
+void kd_tree_place_some(const kd_tree *tree, const double *x, int n, const int *list, bool first, kd_motion *m);
 void kd_tree_accelerate(const kd_tree *tree, const double *dx, const double *ddx, kd_vec3 g, kd_motion *m); // dw, dv
 
 // Residual formalism (recursive Newton-Euler), after the three passes: tau (ndof) = generalised inertia forces, minus

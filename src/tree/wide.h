@@ -38,7 +38,7 @@ typedef struct kd_wide {
     const double *b_q;    // (3 x m x m) b_kl; NULL: 0
     const double *M;      // (m x m)
     // The same in blocks of four modes, filled up with zeros, as the processor likes them: a block has its rows one behind the other,
-    // four numbers each. By kd_wide_finish. Rows: J_l = 2 tr D_l - D_l - D_l' (xx yy zz xy xz yz), b_l (3), C_l (3)
+    // four numbers each. By kd_wide_finish. Rows: J_l = 2 tr D_l - D_l - D_l' (xx yy zz xy xz yz), C_l (3), b_l (3)
     int           mp;     // m, rounded up to fours
     int           nturns; // rows of gyro: 3 (T), 9 (b_kl and C_kl, too)
     kd_sym3       J;      // at q = 0
@@ -46,9 +46,9 @@ typedef struct kd_wide {
     // what q_k gives to rows, and q_k' to T_kl q_k', b_kl q_k', C_kl q_k': only those fours of a block that one of the modes gives to
     int           nfours, nturn_fours;
     const int    *four_at, *turn_at; // (nfours), (nturn_fours) where they stand in row, in kd_wide_state.gyro
-    const double *row_q;             // (4 nfours x m) slopes by q_k
-    const double *turn_q;            // (4 nturn_fours x m)
-    const double *column;            // ((mp + 8) x m) M, zeros below
+    const double *row_q;             // (4 x mp x nfours) slopes by q_k, those of a four side by side
+    const double *turn_q;            // (4 x mp x nturn_fours)
+    const double *column;            // ((mp + 8) x mp) M, zeros below
 } kd_wide;
 
 enum { KD_WIDE_ROWS = 12, KD_WIDE_TAIL = 8 };
@@ -72,7 +72,7 @@ typedef struct kd_marker {
     // slopes of row by q_l: the fours that are not 0 for all modes, and where they stand
     int           nbends;
     const int    *bend_at, *bend_block, *bend_along; // (nbends) in row; block of four modes, shift
-    const double *bend_q;                            // (4 nbends x m)
+    const double *bend_q;                            // (4 x mp x nbends)
     int           nsteps;
     const int    *letter, *mode; // (nsteps) rising letters
 } kd_marker;
@@ -90,13 +90,12 @@ typedef struct kd_wide_state {
     double *dq, *ddq, *Q; // (mp)
     double *gyro;         // (mp x nturns) sum_k T_kl q_k', b_kl q_k', C_kl q_k'
     // articulated body, world axes: what unit q'' needs as moment and force about P, and what is left for the modes to carry
-    bool    begun;  // a marker was there: give and column are not those of before
-    double *S, *IS; // (6 x mp) motions of one marker, forces
-    double *give;   // (8 x mp)
-    double *column; // ((mp + 8) x m) of modes by modes, behind them moment, force and what is left; eliminated in place
-    double *factor; // (mp x m) L of that
+    double *S;  // (6 x mp) motions of one marker
+    double *IS; // (8 x mp) what it needs for them
+    double
+        *column; // ((mp + 8) x mp) of modes by modes, behind them moment, what is left, force, 0; eliminated in place
+    double *factor; // (mp x mp) L of that
     double *pivot;  // (mp) inverse ones
-    double *answer; // (mp + 8) q'', then the acceleration of P
     // what other algorithms sum up over the markers, world axes
     double *U;                 // (6 x m) moment, force of unit q'' about P
     double *W;                 // (m x m) modes by modes
@@ -105,6 +104,8 @@ typedef struct kd_wide_state {
     double *block_p, *block_v; // (m x m)
 } kd_wide_state;
 
+// An array that starts a line of the cache
+double *kd_cut_fours(kd_arena *arena, int rows, int columns);
 // Fill in what follows from the moments, from Phi; false: memory is short
 bool kd_wide_finish(kd_wide *c, kd_arena *arena);
 bool kd_marker_finish(kd_marker *c, kd_arena *arena);
@@ -118,11 +119,11 @@ static inline kd_vec3 kd_wide_row(const double *row, int nrows, int first, int l
 }
 static inline kd_vec3 kd_wide_b(const kd_wide_state *s, int l)
 {
-    return kd_wide_row(s->row, KD_WIDE_ROWS, 6, l);
+    return kd_wide_row(s->row, KD_WIDE_ROWS, 9, l);
 }
 static inline kd_vec3 kd_wide_C(const kd_wide_state *s, int l)
 {
-    return kd_wide_row(s->row, KD_WIDE_ROWS, 9, l);
+    return kd_wide_row(s->row, KD_WIDE_ROWS, 6, l);
 }
 
 // D of J = 2 tr D - D - D' and b = int c x d: together they have all of it

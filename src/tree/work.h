@@ -31,7 +31,8 @@ struct kd_tree_work {
     int           *first_angle; // (nlinks)
     int            nhalves;
     int           *half;                   // (nhalves) those of which half the coordinate counts
-    double        *angles, *sine, *cosine; // (nangles, rounded up to four)
+    int            nturns;                 // those of joints, up to fours, then four for each marker that moves
+    double        *angles, *sine, *cosine; // (nturns)
     kd_axis       *bias;                   // (nlinks) acceleration of link i beyond that of its parent and S ddx
     void          *given;      // (nlinks) sum of what the children of a link give to it, see articulated_body.c
     kd_eliminated *eliminated; // (ndof)
@@ -47,12 +48,15 @@ struct kd_tree_work {
     double (*turned)[16];
     bool           turned_known;
     kd_wide_state *wide; // (tree->nwide)
-    double       **row;  // (nlinks) shifts and turns of a marker by its modes, as they are now; NULL: no marker
+    double *
+        *row; // (nlinks) shifts and turns of a marker by its modes, as they are now, then (8) its own; NULL: no marker
 };
 
 // the variants of the functions of tree.h
 #define KD_DECLARE_KERNELS(variant)                                                                                    \
     void kd_place_##variant(const kd_tree *tree, const double *x, kd_motion *m);                                       \
+    void kd_place_some_##variant(const kd_tree *tree, const double *x, int n, const int *list, bool first,             \
+                                 kd_motion *m);                                                                        \
     void kd_move_##variant(const kd_tree *tree, const double *dx, kd_motion *m);                                       \
     void kd_accelerate_##variant(const kd_tree *tree, const double *dx, const double *ddx, kd_vec3 g, kd_motion *m);   \
     void kd_residual_##variant(const kd_tree *tree, kd_motion *m, const kd_wrench *load, double *tau);                 \
@@ -62,21 +66,18 @@ struct kd_tree_work {
     void kd_mass_dense_##variant(const kd_tree *tree, kd_motion *m, double *M);                                        \
     void kd_residual_derivatives_##variant(const kd_tree *tree, kd_motion *m, const double *dx, const double *ddx,     \
                                            double *by_position, double *by_velocity);                                  \
-    void kd_wide_place_##variant(const kd_wide *c, const double *q, kd_wide_state *s);                                 \
-    void kd_wide_move_##variant(const kd_wide *c, const double *dq, kd_wide_state *s);                                 \
+    void kd_wide_deform_##variant(const kd_tree *tree, const double *x, kd_motion *m);                                 \
+    void kd_wide_rate_##variant(const kd_tree *tree, const double *dx, kd_motion *m);                                  \
     void kd_wide_force_##variant(const kd_wide *c, const kd_wide_state *s, const kd_link_motion *m, const double *ddq, \
                                  kd_wrench *force, double *Q);                                                         \
     void kd_wide_derivatives_##variant(const kd_wide *c, kd_wide_state *s, const kd_link_motion *m, kd_vec3 r);        \
-    int  kd_wide_eliminate_##variant(const kd_wide *c, kd_wide_state *s);                                              \
-    void kd_wide_give_way_##variant(const kd_wide *c, kd_wide_state *s, const double a[6], double *ddq);               \
-    void kd_wide_give_##variant(const kd_wide *c, kd_wide_state *s, const kd_link_motion *m, const double *tau);       \
-    void kd_wide_add_marker_##variant(const kd_wide *c, kd_wide_state *s, const double *row, const kd_axis *letter,    \
-                                      double I[6][6], const double b[6]);                                              \
-    void kd_marker_place_##variant(const kd_marker *marker, const double *q, const kd_link *l,                         \
-                                   const kd_link_motion *parent, double *row, kd_axis *axis, kd_link_motion *own);     \
-    kd_axis kd_marker_rates_##variant(const kd_marker *marker, const double *row, const double *rate);                 \
-    kd_axis kd_marker_bend_##variant(const kd_marker *marker, const double *dq);                                       \
-    void    kd_sine_cosine_##variant(int n, const double *x, double *restrict sine, double *restrict cosine);
+    void kd_wide_velocity_force_##variant(const kd_wide *c, const kd_wide_state *s, const kd_link_motion *m,           \
+                                          kd_wrench *force, double *Q);                                                \
+    int  kd_wide_articulate_##variant(const kd_tree *tree, kd_motion *m, int i, const kd_wrench *load,                 \
+                                      const double *tau, const void *given, void *b);                                  \
+    void kd_wide_follow_##variant(const kd_wide *c, kd_wide_state *s, const double a[8], double *ddq);                 \
+    void kd_marker_rates_##variant(const kd_marker *marker, const double *row, const double *rate, double e[8]);       \
+    void kd_sine_cosine_##variant(int n, const double *x, double *restrict sine, double *restrict cosine);
 
 // in a function that has a kd_motion m: the variant that was chosen for it
 #ifdef KD_AVX2

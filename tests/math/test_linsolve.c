@@ -163,7 +163,7 @@ static void test_bodies(void **state)
         kd_sparse_lu *lu = NULL;
         assert_int_equal(kd_sparse_lu_create(n, column, row, &lu), KD_OK);
         for (int again = 0; again < 3; again++) {
-            double value[BODY * CHAIN * BODY * CHAIN], b[2 * BODY * CHAIN], x[2 * BODY * CHAIN];
+            double value[BODY * CHAIN * BODY * CHAIN], b[2 * BODY * CHAIN] = {0}, x[2 * BODY * CHAIN];
             memset(A, 0, sizeof A);
             for (int j = 0; j < n; j++)
                 for (int e = column[j]; e < column[j + 1]; e++)

@@ -115,6 +115,57 @@ static void test_refactor(void **state)
     kd_set_allocator(NULL);
 }
 
+// Bodies of one to seven unknowns that touch some others, and so many rows of a constraint: blocks in the pattern, as Newton
+// matrices have them; one way only where upper is asked for, so that the block triangular form has several parts.
+static void block_pattern(matrix *m, int n, bool upper, uint64_t *seed)
+{
+    int  body[LARGEST];
+    bool touches[LARGEST][LARGEST] = {{false}};
+    for (int i = 0, number = 0; i < n; number++)
+        for (int size = 1 + (int)(3.49 * (1 + random_number(seed))); size > 0 && i < n; size--) body[i++] = number;
+    for (int k = 0; k < n; k++)
+        for (int l = 0; l < n; l++) touches[k][l] = k == l || (random_number(seed) > 0.6 && (!upper || k < l));
+    m->n = n;
+    m->column[0] = 0;
+    for (int j = 0, count = 0; j < n; j++) {
+        for (int i = 0; i < n; i++)
+            if (touches[body[i]][body[j]] || (!upper && i == (j + 1) % n)) m->row[count++] = i;
+        m->column[j + 1] = count;
+    }
+    fill(m, seed);
+    // diagonals that stay pivots
+    for (int j = 0; j < n; j++)
+        for (int k = m->column[j]; k < m->column[j + 1]; k++)
+            if (m->row[k] == j) m->dense[j + n * j] = m->values[k] += m->values[k] < 0 ? -3 : 3;
+}
+
+// Columns of the same rows are solved, and get new values, together: all sizes of groups, several diagonal blocks.
+static void test_groups(void **state)
+{
+    (void)state;
+    uint64_t seed = 7;
+    for (int trial = 0; trial < 400; trial++) {
+        block_pattern(&a, 1 + trial % LARGEST, trial % 3 == 0, &seed);
+        kd_sparse_lu *lu = NULL;
+        assert_int_equal(kd_sparse_lu_create(a.n, a.column, a.row, &lu), KD_OK);
+        assert_int_equal(kd_sparse_lu_factor(lu, a.values), KD_OK);
+        for (int step = 0; step < 3; step++) {
+            // new values by the second factors, with the pivots of the first
+            for (int j = 0; j < a.n && step > 0; j++)
+                for (int k = a.column[j]; k < a.column[j + 1]; k++)
+                    a.dense[a.row[k] + a.n * j] = a.values[k] *= 1 + 0.3 * random_number(&seed);
+            assert_int_equal(kd_sparse_lu_factor(lu, a.values), KD_OK);
+            double b[LARGEST], x[LARGEST];
+            random_fill(a.n, b, &seed);
+            memcpy(x, b, sizeof b);
+            kd_sparse_lu_solve(lu, x, 1);
+            assert_true(norm_error(a.n, a.dense, x, b) < 100);
+        }
+        assert_int_equal(kd_sparse_lu_full_factorizations(lu), 1);
+        kd_sparse_lu_destroy(lu);
+    }
+}
+
 // Kept pivots that became bad are replaced: [e 1; 1 e] after [1 e; e 1] is solved accurately, and so is e = 0.
 static void test_new_pivots(void **state)
 {
@@ -161,7 +212,9 @@ static void test_unrelated_matrices(void **state)
             }
         assert_int_equal(kd_sparse_lu_factor(lu, a.values), KD_OK);
         assert_int_equal(kd_sparse_lu_factor_complex(lu, a.values_complex), KD_OK);
-        check_solve(lu, &a, 2000, &seed);
+        // pivots that are kept cost digits: of 80,000 solutions the median is 0.02, 99.9 % are below 360, the largest is 9700 (9200
+        // with KLU's own new factors)
+        check_solve(lu, &a, 20000, &seed);
     }
     assert_true(kd_sparse_lu_full_factorizations(lu) < 2 * TRIALS);
     kd_sparse_lu_destroy(lu);
@@ -253,13 +306,9 @@ static void test_allocation_failure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_solve),
-        cmocka_unit_test(test_refactor),
-        cmocka_unit_test(test_new_pivots),
-        cmocka_unit_test(test_unrelated_matrices),
-        cmocka_unit_test(test_singular),
-        cmocka_unit_test(test_bad_pattern),
-        cmocka_unit_test(test_allocation_failure),
+        cmocka_unit_test(test_solve),       cmocka_unit_test(test_refactor),           cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_new_pivots),  cmocka_unit_test(test_unrelated_matrices), cmocka_unit_test(test_singular),
+        cmocka_unit_test(test_bad_pattern), cmocka_unit_test(test_allocation_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
