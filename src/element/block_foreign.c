@@ -53,6 +53,7 @@ static bool check_fmu(kd_model *m, const char *name, const kd_block_def *def)
                             "inputs of an FMU have names: write `input: {NAME: expression}`");
             return false;
         }
+    // a continuous one: nothing that belongs to samples
     if (!isnan(def->period)) return true;
     if (def->offset != 0) {
         kd_model_refuse(m, KD_SECTION_BLOCK, name, "offset", "without period it is not sampled and has no offset");
@@ -68,7 +69,7 @@ static bool check_fmu(kd_model *m, const char *name, const kd_block_def *def)
 }
 
 // message with file, line and element
-static kd_status refuse(const kd_block_builder *b, kd_status status, const char *why)
+static kd_status refuse_foreign(const kd_block_builder *b, kd_status status, const char *why)
 {
     const kd_block *block = b->sampler->block;
     kd_text(b->message, b->size, "%s", "");
@@ -106,7 +107,7 @@ static kd_status make_fmu(kd_block_builder *b)
     char                   why[KD_FOREIGN_MESSAGE] = "";
     const kd_foreign_setup setup = setup_of(b);
     const kd_status        status = kd_foreign_open_fmu(&setup, &b->sampler->unit, why, sizeof why);
-    return status < 0 ? refuse(b, status, why) : KD_OK;
+    return status < 0 ? refuse_foreign(b, status, why) : KD_OK;
 }
 
 kd_status kd_block_open_continuous(kd_block_builder *b)
@@ -114,7 +115,7 @@ kd_status kd_block_open_continuous(kd_block_builder *b)
     char                   why[KD_FOREIGN_MESSAGE] = "";
     const kd_foreign_setup setup = setup_of(b);
     const kd_status        status = kd_continuous_open(&setup, &b->sampler->continuous, why, sizeof why);
-    return status < 0 ? refuse(b, status, why) : KD_OK;
+    return status < 0 ? refuse_foreign(b, status, why) : KD_OK;
 }
 
 static kd_status make_library(kd_block_builder *b)
@@ -122,11 +123,11 @@ static kd_status make_library(kd_block_builder *b)
     char                   why[KD_FOREIGN_MESSAGE] = "";
     const kd_foreign_setup setup = setup_of(b);
     if (!b->s->options.libraries)
-        return refuse(
+        return refuse_foreign(
             b, KD_ERR_ARGUMENT,
             "a shared object can do whatever its user may; --load-libraries (kd_system_options.libraries) allows it");
     const kd_status status = kd_foreign_open_library(&setup, &b->sampler->unit, why, sizeof why);
-    return status < 0 ? refuse(b, status, why) : KD_OK;
+    return status < 0 ? refuse_foreign(b, status, why) : KD_OK;
 }
 
 // clang-format off

@@ -68,20 +68,16 @@ static kd_status make(kd_block_builder *builder)
     return KD_OK;
 }
 
-static bool refuse(kd_model *m, const char *name, const char *field, const char *words)
-{
-    kd_model_refuse(m, KD_SECTION_BLOCK, name, field, "%s", words);
-    return false;
-}
-
 // a proper function whose highest coefficient divides
 static bool check(kd_model *m, const char *name, const kd_block_def *def)
 {
-    if (def->denominator[0] == 0.0) return refuse(m, name, "denominator", "the first number of 'denominator' is 0");
+    if (def->denominator[0] == 0.0)
+        return kd_block_refuse(m, name, "denominator", "the first number of 'denominator' is 0");
     if (def->nnumerator > def->ndenominator)
-        return refuse(m, name, "numerator",
-                      "the numerator has a higher power than the denominator: only proper transfer functions can be "
-                      "computed");
+        return kd_block_refuse(
+            m, name, "numerator",
+            "the numerator has a higher power than the denominator: only proper transfer functions can be "
+            "computed");
     if (def->ndenominator > KD_MAX_SIGNALS + 1) {
         kd_model_refuse(m, KD_SECTION_BLOCK, name, "denominator", "the denominator has a higher power than %d",
                         KD_MAX_SIGNALS);
@@ -94,7 +90,7 @@ static bool check(kd_model *m, const char *name, const kd_block_def *def)
         size = size * s + fabs(def->denominator[i]);
     }
     if (def->continuous && !(fabs(at_corner) > 1e-12 * size))
-        return refuse(m, name, "denominator", "a pole at s = 2/period cannot be sampled: change the period");
+        return kd_block_refuse(m, name, "denominator", "a pole at s = 2/period cannot be sampled: change the period");
     return true;
 }
 

@@ -12,22 +12,16 @@ static kd_eval sample(const kd_sampler *b, kd_work *w, double t, const double *u
     return def->sample(t, u, z_new, def->context, y);
 }
 
-static bool refuse(kd_model *m, const char *name, const char *field, const char *words)
-{
-    kd_model_refuse(m, KD_SECTION_BLOCK, name, field, "%s", words);
-    return false;
-}
-
 // All of it, since no file and no schema describes it
 static bool check(kd_model *m, const char *name, const kd_block_def *def)
 {
     if (!(def->period > 0.0) || !isfinite(def->period) || !isfinite(def->offset))
-        return refuse(m, name, "period", "the period must be positive, and the offset finite");
+        return kd_block_refuse(m, name, "period", "the period must be positive, and the offset finite");
     for (int i = 0; i < def->ninputs; i++)
-        if (!def->input[i]) return refuse(m, name, "input", "an input is missing");
+        if (!def->input[i]) return kd_block_refuse(m, name, "input", "an input is missing");
     for (int i = 0; i < KD_MAX_SIGNALS; i++)
         if (!isfinite(def->start[i]) || !isfinite(def->start_output[i]))
-            return refuse(m, name, "start", "a start value is not finite");
+            return kd_block_refuse(m, name, "start", "a start value is not finite");
     return true;
 }
 

@@ -283,35 +283,112 @@ static tangential by_polach(const kd_wheel *w, const coefficients *f, const cree
 //     dq_x/dX = A - B Y,  dq_y/dX = C + D X,  A = a c_x/(L_1 t), B = a b spin/(L_3 t), C = a c_y/(L_2 t), D = a^2 spin/(L_3 t)
 //     t = 2 mu N/(pi a b),  1/L_1 = 3 f11/(8 a^2 b),  1/L_2 = 3 f22/(8 a^2 b),  1/L_3 = 4 f23/(pi a^3 b)
 //
-// Strips at the nodes of Gauss: the linear limit is exact.
+// Strips at the nodes of Gauss. Where a strip sticks its tractions are parabolas of X and Simpson's rule is exact, as the linear
+// limit is; where it slips the mean bound of an element counts; the place where slip begins is found inside of its element.
 typedef struct strip {
-    dual x, y, moment; // sums of q and of X a q_y - Y b q_x
+    double a, b, Y, l;  // half axes; where it lies, half its length
+    dual   along, C, D; // dq_x/dX, parts of dq_y/dX
+    dual   qx, qy;      // tractions, of X
+    double X;           // from the leading edge on
+    bool   slips;
+    dual   x, y, moment; // sums of q and of X a q_y - Y b q_x
 } strip;
+
+static double bound_at(const strip *s, double X)
+{
+    return (s->l - X) * (s->l + X);
+}
+
+// Tractions that stick from X on, a way further
+static void grow(const strip *s, double way, dual *qx, dual *qy)
+{
+    *qx = sub(s->qx, scale(way, s->along));
+    *qy = sub(s->qy, scale(way, add(s->C, scale(s->X - 0.5 * way, s->D))));
+}
+
+static void add_part(strip *s, double width, double X, dual qx, dual qy)
+{
+    s->x = add(s->x, scale(width, qx));
+    s->y = add(s->y, scale(width, qy));
+    s->moment = add(s->moment, scale(width, sub(scale(s->a * X, qy), scale(s->b * s->Y, qx))));
+}
+
+// Cut off at a bound
+static void cut_off(double bound, dual *qx, dual *qy)
+{
+    const dual back = divide(number(bound), root(add(mul(*qx, *qx), mul(*qy, *qy))));
+    *qx = mul(*qx, back), *qy = mul(*qy, back);
+}
+
+static void stick_over(strip *s, double way)
+{
+    dual mx, my, qx, qy;
+    grow(s, 0.5 * way, &mx, &my);
+    grow(s, way, &qx, &qy);
+    add_part(s, way / 6.0, s->X, s->qx, s->qy);
+    add_part(s, way / 1.5, s->X - 0.5 * way, mx, my);
+    add_part(s, way / 6.0, s->X - way, qx, qy);
+    s->qx = qx, s->qy = qy;
+    s->X -= way;
+}
+
+// Half the way, back to the bound; there its mean over the way counts, so that the sum of a strip that slips is exact
+static void slip_over(strip *s, double way)
+{
+    const double middle = s->X - 0.5 * way, mean = bound_at(s, middle) - way * way / 12.0;
+    dual         qx, qy;
+    grow(s, 0.5 * way, &qx, &qy);
+    cut_off(mean, &qx, &qy);
+    add_part(s, way, middle, qx, qy);
+    // to the end
+    s->qx = qx, s->qy = qy, s->X = middle;
+    grow(s, 0.5 * way, &qx, &qy);
+    cut_off(bound_at(s, middle - 0.5 * way), &qx, &qy);
+    s->qx = qx, s->qy = qy, s->X = middle - 0.5 * way;
+    s->slips = true;
+}
+
+// Would it slip at the end of this way?
+static bool exceeds(const strip *s, double way)
+{
+    const double qx = s->qx.x - way * s->along.x, qy = s->qy.x - way * (s->C.x + (s->X - 0.5 * way) * s->D.x);
+    const double bound = bound_at(s, s->X - way);
+    return qx * qx + qy * qy > bound * bound;
+}
+
+// Where slip begins. Tractions are continuous there, so that the place need not be differentiated
+static double way_to_slip(const strip *s, double way)
+{
+    double low = 0.0, high = way;
+    for (int k = 0; k < 30; k++) {
+        const double half = 0.5 * (low + high);
+        if (exceeds(s, half))
+            high = half;
+        else
+            low = half;
+    }
+    return low;
+}
 
 static strip strip_at(const kd_wheel *w, double Y, dual A, dual B, dual C, dual D)
 {
     enum { ELEMENTS = 32 };
-    const double l = sqrt(1.0 - Y * Y), step = 2.0 * l / ELEMENTS;
-    const dual   along = sub(A, scale(Y, B));
-    strip        sum = {number(0.0), number(0.0), number(0.0)};
-    dual         qx = number(0.0), qy = number(0.0);
-    double       X = l; // leading edge, then the middles of elements
+    const dual zero = number(0.0);
+    strip      s = {.a = w->a, .b = w->b, .Y = Y, .l = sqrt(1.0 - Y * Y), .along = sub(A, scale(Y, B)), .C = C, .D = D};
+    s.qx = s.qy = s.x = s.y = s.moment = zero;
+    s.X = s.l;
     for (int k = 0; k < ELEMENTS; k++) {
-        const double way = k == 0 ? 0.5 * step : step, middle = X - 0.5 * way;
-        X -= way;
-        qx = sub(qx, scale(way, along));
-        qy = sub(qy, scale(way, add(C, scale(middle, D))));
-        // slip: back to the bound, its mean over the element, so that the sum over all is mu N
-        const double bound = 1.0 - X * X - Y * Y - step * step / 12.0;
-        if (qx.x * qx.x + qy.x * qy.x > bound * bound) {
-            const dual back = divide(number(bound), root(add(mul(qx, qx), mul(qy, qy))));
-            qx = mul(qx, back), qy = mul(qy, back);
+        const double way = s.X - s.l * (1.0 - 2.0 * (k + 1) / ELEMENTS);
+        if (!exceeds(&s, way)) {
+            stick_over(&s, way);
+            s.slips = false;
+            continue;
         }
-        sum.x = add(sum.x, scale(step, qx));
-        sum.y = add(sum.y, scale(step, qy));
-        sum.moment = add(sum.moment, scale(step, sub(scale(w->a * X, qy), scale(w->b * Y, qx))));
+        const double sticks = s.slips ? 0.0 : way_to_slip(&s, way);
+        if (sticks > 0.0) stick_over(&s, sticks);
+        slip_over(&s, way - sticks);
     }
-    return sum;
+    return s;
 }
 
 static tangential by_fastsim(const kd_wheel *w, const coefficients *f, const creepages *c)
@@ -325,7 +402,7 @@ static tangential by_fastsim(const kd_wheel *w, const coefficients *f, const cre
     const dual C = divide(scale(3.0 * pi / 16.0, mul(f->f22, c->y)), force);
     const dual turn = divide(mul(f->f23, c->spin), force); // 4 f23/(pi a^3 b) pi a b/(2 mu N) = 2 f23/(a^2 mu N)
     const dual B = scale(2.0 * b / a, turn), D = scale(2.0, turn);
-    strip      sum = {number(0.0), number(0.0), number(0.0)};
+    strip      sum = {.x = number(0.0), .y = number(0.0), .moment = number(0.0)};
     for (int k = 0; k < 8; k++) {
         const strip s = strip_at(w, k < 4 ? node[k] : -node[k - 4], A, B, C, D);
         sum.x = add(sum.x, scale(weight[k % 4], s.x));

@@ -46,6 +46,7 @@ static ellipse solve(double q)
     const double r = pow((1.0 - q) / (1.0 + q), 2.0 / 3.0); // nearly
     double       low = 0.0, high = 1.0, e2 = 1.0 - r * r;
     ellipse      at = ellipse_at(e2);
+    // the ratio rises with e^2: each look shrinks the interval, and a step that leaves it is halved
     for (int i = 0; i < MOST_ITERATIONS && fabs(at.q - q) > 1e-15; i++) {
         if (at.q < q)
             low = e2;

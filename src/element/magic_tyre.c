@@ -76,9 +76,11 @@ static kd_road_tyre tyre_of(const kd_load *load)
                                   .load = load_of,
                                   .relaxation = relaxation_of,
                                   .force = force_of};
-    const kd_tir_side        own = d->side == KD_TYRE_LEFT ? KD_TIR_LEFT : KD_TIR_RIGHT;
-    const double             p0 = P(t, NOMPRES), p = t->given[KD_TIR_INFLPRES] && p0 > 0.0 ? P(t, INFLPRES) / p0 : 1.0;
+    // a file for the other side of the car: the tyre is its image
+    const kd_tir_side own = d->side == KD_TYRE_LEFT ? KD_TIR_LEFT : KD_TIR_RIGHT;
+    const double      p0 = P(t, NOMPRES), p = t->given[KD_TIR_INFLPRES] && p0 > 0.0 ? P(t, INFLPRES) / p0 : 1.0;
     r.mirror = t->side == KD_TIR_ANY_SIDE || t->side == own ? 1.0 : -1.0;
+    // static deflection and rolling resistance, which pressure changes
     if (P(t, VERTICAL_STIFFNESS) > 0.0) r.give = r.reference / (P(t, VERTICAL_STIFFNESS) * P(t, LCZ));
     for (int i = 0; i < 7; i++) r.resistance[i] = t->c[KD_TIR_QSY1 + i];
     r.resistance[7] = P(t, LMY) * pow(p, P(t, QSY8));
@@ -108,6 +110,7 @@ static bool out_of_range(const kd_load *load, const double *x, kd_work *w, char 
     const double  mirror = tyre_of(load).mirror, *told = w->road[load - w->system->load].told;
     double        force[KD_ROAD_TYRE_CHANNELS], rate[KD_ROAD_TYRE_STATES];
     if (kd_road_tyre_notice(load, x, w, text, size)) return true;
+    // a wheel in the air has neither slip nor camber worth a word
     if (kd_road_tyre_eval(load, x, w, force, rate) != KD_EVAL_OK || !(told[KD_ROAD_TYRE_LOAD] > 0.0)) return false;
     for (size_t i = 0; i < sizeof range / sizeof *range; i++) {
         const double value = (range[i].turns ? mirror : 1.0) * told[range[i].told];
@@ -155,6 +158,30 @@ static void doubt_model(kd_model *m, int i, const char *path, const kd_tir *t)
                       path, P(t, USE_MODE));
 }
 
+static bool has_any(const kd_tir *t, int first, int last)
+{
+    bool any = false;
+    for (int k = first; k <= last; k++) any = any || t->given[k];
+    return any;
+}
+
+// Sections that a file may do without, but hardly ever does
+static void doubt_sections(kd_model *m, int i, const char *path, const kd_tir *t)
+{
+    static const struct {
+        int         first, last;
+        const char *section, *meaning;
+    } part[] = {
+        {KD_TIR_LFZO, KD_TIR_LCZ, "SCALING_COEFFICIENTS", "all factors are 1"},
+        {KD_TIR_QSX1, KD_TIR_PPMX1, "OVERTURNING_COEFFICIENTS", "there is no overturning moment"},
+        {KD_TIR_QSY1, KD_TIR_QSY8, "ROLLING_COEFFICIENTS", "there is no rolling resistance"},
+    };
+    for (size_t k = 0; k < sizeof part / sizeof *part; k++)
+        if (!has_any(t, part[k].first, part[k].last))
+            kd_model_warn(m, KD_SECTION_FORCE, i, "tir", "%s has no numbers of [%s]: %s", path, part[k].section,
+                          part[k].meaning);
+}
+
 // What the file does not have, or what is not used of it
 static void doubt(kd_model *m, int i)
 {
@@ -184,6 +211,7 @@ static void doubt(kd_model *m, int i)
             "[UNITS] right?",
             d->read->path, elastic[0], load);
     doubt_model(m, i, d->read->path, t);
+    doubt_sections(m, i, d->read->path, t);
     if (t->replaced_line > 0)
         kd_model_warn(m, KD_SECTION_FORCE, i, "tir", "%s:%d: a second table replaces the one before", d->read->path,
                       t->replaced_line);

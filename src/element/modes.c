@@ -113,12 +113,16 @@ static kd_status gather(kd_system *s, kd_modal *modal)
 
 void kd_modal_forces(const kd_modal *modal, const double *x, const double *dx, double *restrict force)
 {
-    const double *q = x + modal->position, *dq = dx + modal->dof;
-    const int     m = modal->m;
-    for (int l = 0; l < m && modal->diagonal; l++) force[l] = -(modal->K[l] * q[l] + modal->D[l] * dq[l]);
-    for (int l = 0; l < m && !modal->diagonal; l++) {
+    const double *restrict q = x + modal->position, *restrict dq = dx + modal->dof;
+    const double *restrict K = modal->K, *restrict D = modal->D;
+    const int m = modal->m;
+    if (modal->diagonal) {
+        for (int l = 0; l < m; l++) force[l] = -(K[l] * q[l] + D[l] * dq[l]);
+        return;
+    }
+    for (int l = 0; l < m; l++, K += m, D += m) {
         double sum = 0;
-        for (int k = 0; k < m; k++) sum += modal->K[l * m + k] * q[k] + modal->D[l * m + k] * dq[k];
+        for (int k = 0; k < m; k++) sum += K[k] * q[k] + D[k] * dq[k];
         force[l] = -sum;
     }
 }
@@ -129,6 +133,7 @@ kd_status kd_system_modes(kd_system *s)
     s->nplain = s->nloads;
     s->modal = kd_arena_cut(&s->arena, (size_t)s->model->nbodies, sizeof *s->modal);
     if (!s->modal) return KD_ERR_MEMORY;
+    // loads of one body follow each other, so that they are one product with its matrices
     for (int i = 0; i < s->model->nbodies; i++) {
         const int m = s->model->body[i].nmodes;
         if (m == 0) continue;

@@ -515,6 +515,7 @@ bool kd_road_tyre_notice(const kd_load *load, const double *x, kd_work *w, char 
         kd_text(text, size, "its centre is %.3g m below the road", depth - tyre.radius);
         return true;
     }
+    // beyond a road from a file the elevation is that of its end
     if (!tyre.road->read) return false;
     kd_crg_at(tyre.road->read->crg, x[load->variable[PX]], x[load->variable[PY]], z, uv);
     kd_crg_ends(tyre.road->read->crg, u, v, range);
@@ -583,6 +584,9 @@ bool kd_road_tyre_finish(kd_model *m, int i, const kd_road_def *road)
     if (road->read && kd_crg_modified(road->read->crg))
         kd_model_warn(m, KD_SECTION_FORCE, i, "crg", "the modifiers of %s ($ROAD_CRG_MODS) are not applied",
                       road->read->path);
+    if (road->read && *kd_crg_unknown(road->read->crg))
+        kd_model_warn(m, KD_SECTION_FORCE, i, "crg", "%s: '%s' in $ROAD_CRG is not known and is passed over",
+                      road->read->path, kd_crg_unknown(road->read->crg));
     // the wheel must be on a body that is not the road itself
     const bool to = kd_place_resolve(m, KD_SECTION_FORCE, i, "to", &f->def.to, &f->to);
     if (to && f->to.body < 0)

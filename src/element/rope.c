@@ -31,6 +31,7 @@ static kd_row *along(kd_row_builder *b, const kd_constraint *c, bool slack)
         b->status = KD_ERR_MEMORY;
         return NULL;
     }
+    // one expression for the whole length: each straight part has a name in it
     kd_text(text, size, slack ? "%sL + (%s)" : "-%sL - (%s)", KD_OWN, motion);
     for (int i = 0; i < n; i++) {
         const int pair = kd_system_pair(b->s, point_of(c, i), point_of(c, i + 1));

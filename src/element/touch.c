@@ -255,6 +255,7 @@ static kd_jet rate_jet(const kd_measure *m, const kd_relative *rel, const kd_tan
     kd_jet             s[4], rate;
     kd_jet3            e[2];
     both               x;
+    // contact points that move with the surfaces, and the frame there
     follow(at, f, 2, s);
     places(at, f, s, false, &x);
     if (m->kind == KD_MEASURE_SPIN)
@@ -342,6 +343,7 @@ void kd_touch_curvature(const kd_measure *m, const kd_relative *rel, kd_vec3 w, 
     kd_jet3            e[2], F, N;
     both               x;
     if (!at || !at->found || m->kind == KD_MEASURE_CURVED) return;
+    // the tangent of the force's direction and arm, contact points included
     frame_of(&rest, &along, &f);
     follow(at, &f, 1, s);
     places(at, &f, s, false, &x);

@@ -14,6 +14,13 @@ bool kd_tyre_slopes(const kd_motion *m, const kd_tyre_def *d, const double a[KD_
     return KD_CALL(kd_tyre_slopes, d, a, road_rate, out);
 }
 
+bool kd_tyre_four(const kd_motion *m, const kd_tyre_def *const d[4], const double a[4][KD_TYRE_INPUTS],
+                  const double road_rate[4], double out[4][KD_TYRE_OUTPUTS])
+{
+    (void)m;
+    return KD_CALL(kd_tyre_four, d, a, road_rate, out);
+}
+
 // The jet of the road with x = at, x' = rate and unit tangent: height, rate, slope and change of the rate at once
 static kd_jet road_jet(const kd_load *load, kd_work *w, int slot, double at, double rate)
 {
@@ -32,6 +39,20 @@ static kd_jet road_alone(const kd_load *load, const double *x, kd_work *w, int s
     return (kd_jet){.x = f[0], .x1 = f[1], .d = f[1], .d1 = f[2]};
 }
 
+// Is it a function of x alone, or a number?
+static bool is_alone(const kd_load *load, int position)
+{
+    const int count = kd_expr_slot_count(load->law[0]);
+    return count == 0 || (count == 1 && kd_expr_slot(load->law[0], 0) == load->variable[position]);
+}
+
+// Is the road known here (a stamp of 0 is nowhere), for this velocity where that counts?
+static bool is_known(const kd_road *road, const kd_work *w, bool alone, double at, double along)
+{
+    const unsigned long stamp = alone ? w->position_stamp : w->velocity_stamp;
+    return stamp != 0 && road->stamp == stamp && road->x == at && (alone || road->rate == along);
+}
+
 // The road along x, with the tangent along x: x height, x1 its rate, d slope, d1 change of the rate. Kept for all who
 // ask at the same point; where the road is a function of x alone for other velocities there, too: x1 = d x', d1 = d' x'.
 static kd_jet road_at(const kd_load *load, const double *x, kd_work *w, int position, int rate)
@@ -39,13 +60,10 @@ static kd_jet road_at(const kd_load *load, const double *x, kd_work *w, int posi
     if (!load->law[0]) return kd_jet_const(0.0);
     kd_road   *road = &w->road[load - w->system->load];
     const int  slot = load->variable[position];
-    const int  count = kd_expr_slot_count(load->law[0]);
-    const bool alone = count == 0 || (count == 1 && kd_expr_slot(load->law[0], 0) == slot);
+    const bool alone = is_alone(load, position);
     double     at = x[slot], along = x[load->variable[rate]];
-    // another point (0: nowhere), or another velocity where that counts
-    const unsigned long stamp = alone ? w->position_stamp : w->velocity_stamp;
-    if (stamp == 0 || road->stamp != stamp || road->x != at || (!alone && road->rate != along)) {
-        *road = (kd_road){.stamp = stamp, .x = at, .rate = along};
+    if (!is_known(road, w, alone, at, along)) {
+        *road = (kd_road){.stamp = alone ? w->position_stamp : w->velocity_stamp, .x = at, .rate = along};
         if (alone)
             road->jet = road_alone(load, x, w, slot);
         else
@@ -56,6 +74,27 @@ static kd_jet road_at(const kd_load *load, const double *x, kd_work *w, int posi
     jet.x1 *= along;
     jet.d1 *= along;
     return jet;
+}
+
+// Roads of four tyres that are functions of x alone with the same operations: found where one is not known
+static void find_roads(const kd_load *const load[4], const double *x, kd_work *w, int position, const kd_road *out[4])
+{
+    const kd_expr *const law[4] = {load[0]->law[0], load[1]->law[0], load[2]->law[0], load[3]->law[0]};
+    kd_road             *road[4];
+    int                  slot[4];
+    double               f[4][3];
+    bool                 known = true;
+    for (int i = 0; i < 4; i++) {
+        out[i] = road[i] = &w->road[load[i] - w->system->load];
+        slot[i] = load[i]->variable[position];
+        known = known && is_known(road[i], w, true, x[slot[i]], 0.0);
+    }
+    if (known) return;
+    kd_expr_bends_along(law, x, slot, w->expr_work, f);
+    for (int i = 0; i < 4; i++)
+        *road[i] = (kd_road){.stamp = w->position_stamp,
+                             .x = x[slot[i]],
+                             .jet = {.x = f[i][0], .x1 = f[i][1], .d = f[i][1], .d1 = f[i][2]}};
 }
 
 // ---- vertical: F = k depth + c depth' + preload, depth = road(x) + R - z; variables x, z, x', z' --------------------
@@ -169,10 +208,10 @@ enum { X, Z, VX, VY, VZ, NX, NY, NZ, WX, WY, WZ, RX, RY }; // variables
 #include "element/tyre_impl.h"
 
 // What the law depends on, from the variables
-static void inputs_of(const kd_load *load, const double *x, kd_jet road, double a[KD_TYRE_INPUTS])
+static void inputs_of(const kd_load *load, const double *x, double height, double a[KD_TYRE_INPUTS])
 {
     const int *v = load->variable;
-    a[KD_TYRE_H] = x[v[Z]] - road.x;
+    a[KD_TYRE_H] = x[v[Z]] - height;
     for (int i = 0; i < 3; i++) {
         a[KD_TYRE_V + i] = x[v[VX + i]];
         a[KD_TYRE_N + i] = x[v[NX + i]];
@@ -187,7 +226,7 @@ static bool slip_at(const kd_load *load, const double *x, kd_work *w, tyre_force
     tyre_number in[KD_TYRE_INPUTS];
     // road under the centre, then the law on plain numbers
     *road = road_at(load, x, w, X, VX);
-    inputs_of(load, x, *road, a);
+    inputs_of(load, x, road->x, a);
     for (int i = 0; i < KD_TYRE_INPUTS; i++) in[i] = tyre_const(a[i]);
     return tyre_law(&load->def->tyre, in, road->x1, t);
 }
@@ -202,6 +241,31 @@ static kd_eval slip_eval(const kd_load *load, const double *x, kd_work *w, doubl
     return KD_EVAL_OK;
 }
 
+static kd_eval slip_of_four(const kd_load *const load[4], const double *x, kd_work *w, double *const force[4],
+                            double *const rate[4])
+{
+    const kd_tyre_def *const d[4] = {&load[0]->def->tyre, &load[1]->def->tyre, &load[2]->def->tyre,
+                                     &load[3]->def->tyre};
+    double                   a[4][KD_TYRE_INPUTS], road_rate[4], out[4][KD_TYRE_OUTPUTS];
+    const kd_road           *road[4];
+    find_roads(load, x, w, X, road);
+    for (int i = 0; i < 4; i++) {
+        inputs_of(load[i], x, road[i]->jet.x, a[i]);
+        road_rate[i] = road[i]->jet.x1 * x[load[i]->variable[VX]];
+    }
+    if (!kd_tyre_four(&w->motion, d, (const double(*)[KD_TYRE_INPUTS])a, road_rate, out)) return KD_EVAL_RETRY;
+    for (int i = 0; i < 4; i++) {
+        for (int k = 0; k < 6; k++) force[i][k] = out[i][k];
+        for (int k = 0; k < load[i]->nstates; k++) rate[i][k] = out[i][6 + k];
+    }
+    return KD_EVAL_OK;
+}
+
+static bool slip_is_like(const kd_load *a, const kd_load *b)
+{
+    return a->law[0] && b->law[0] && is_alone(a, X) && is_alone(b, X) && kd_expr_is_like(a->law[0], b->law[0]);
+}
+
 // h = z - road(x, t),  h' = v_z - road':  by x through both, by x' through h'
 static kd_eval slip_jacobian(const kd_load *load, const double *x, kd_work *w, double *J)
 {
@@ -212,7 +276,7 @@ static kd_eval slip_jacobian(const kd_load *load, const double *x, kd_work *w, d
     const kd_jet road = road_at(load, x, w, X, VX);
     const int    rows = load->nchannels + load->nstates;
     double       a[KD_TYRE_INPUTS], by[KD_TYRE_OUTPUTS * KD_TYRE_INPUTS];
-    inputs_of(load, x, road, a);
+    inputs_of(load, x, road.x, a);
     if (!kd_tyre_slopes(&w->motion, &load->def->tyre, a, road.x1, by)) return KD_EVAL_RETRY;
     // by h and h', the road makes them functions of x and x'
     for (int i = 0; i < rows; i++) {
@@ -263,6 +327,8 @@ static double reading(const kd_load *load, const kd_work *w, const kd_point *x, 
 
 static const kd_load_class with_slip = {
     .eval = slip_eval,
+    .eval_four = slip_of_four,
+    .is_like = slip_is_like,
     .jacobian = slip_jacobian,
     .energy = slip_energy,
     .bounds = tyre_slip_bounds,

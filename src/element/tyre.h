@@ -17,4 +17,13 @@ bool kd_tyre_slopes(const kd_motion *m, const kd_tyre_def *d, const double a[KD_
 bool kd_tyre_slopes_base(const kd_tyre_def *d, const double *a, double road_rate, double *out);
 bool kd_tyre_slopes_avx2(const kd_tyre_def *d, const double *a, double road_rate, double *out);
 
+// Forces of the channels and rates of the slips of four tyres, all with relaxation or none. false: an axle stands upright.
+bool kd_tyre_four(const kd_motion *m, const kd_tyre_def *const d[4], const double a[4][KD_TYRE_INPUTS],
+                  const double road_rate[4], double out[4][KD_TYRE_OUTPUTS]);
+
+bool kd_tyre_four_base(const kd_tyre_def *const d[4], const double a[4][KD_TYRE_INPUTS], const double road_rate[4],
+                       double out[4][KD_TYRE_OUTPUTS]);
+bool kd_tyre_four_avx2(const kd_tyre_def *const d[4], const double a[4][KD_TYRE_INPUTS], const double road_rate[4],
+                       double out[4][KD_TYRE_OUTPUTS]);
+
 #endif

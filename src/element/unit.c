@@ -168,10 +168,12 @@ void kd_load_make_unit(kd_load_builder *b, int block)
     kd_block_builder builder = {.s = s, .number = block, .sampler = sampler, .message = b->message, .size = b->size};
     b->status = kd_block_open_continuous(&builder);
     if (b->status != KD_OK || !kd_load_start(b, &law, sampler->block->name, 0)) return;
+    // how fast foreign code is nobody knows: always among the stiff ones
     b->load->unit = sampler;
     b->load->stiff = true;
     sampler->load = s->nloads - 1;
     kd_load_add_states(b, sampler->continuous->nstates);
+    // count and time of its events, and its indicators as switching functions
     for (int i = 0; i < 2; i++) {
         sampler->epoch[i] = kd_system_slot(s, KD_SLOT_DISCRETE, sampler->z + i, 0);
         if (sampler->epoch[i] < 0) b->status = KD_ERR_MEMORY;

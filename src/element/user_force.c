@@ -27,6 +27,7 @@ static kd_eval user_differences(const kd_load *load, kd_work *w, double *argumen
     int     n = load->nchannels, rows = n + load->nstates, columns = load->nvariables;
     double *up = argument + columns, *down = up + rows;
     kd_eval answer = KD_EVAL_OK;
+    // forces and rates by one value or rate after the other
     for (int j = 0; j < columns && answer == KD_EVAL_OK; j++) {
         double kept = argument[j], h = 6e-6 * fmax(1.0, fabs(kept));
         argument[j] = kept + h;

@@ -6,8 +6,13 @@
 #include "element/kalker.h"
 
 enum { MOST_ITERATIONS = 30 };
-static const double FLAT = 1e6;  // radius of a tread that counts as a cone [m]
-static const double REACH = 0.7; // distance from the rolling circle at which the search ends [m]
+// Lengths of a wheel of USUAL radius; those of others are larger or smaller by the same factor
+static const double USUAL = 0.46;              // [m]
+static const double FLAT = 1e6;                // radius of a tread that counts as a cone [m]
+static const double REACH = 0.7;               // distance from the rolling circle at which the search ends [m]
+static const double WIDE = 0.05;               // half width in which it begins with a grid [m]
+static const double LONG = 0.02, SHORT = 1e-3; // longest step of the search, in tables [m]
+static const double ARRIVED = 1e-9;            // last step: it converges quadratically, what is left is rounding [m]
 
 // ---- profiles -------------------------------------------------------------------------------------------------------
 // f and four derivatives
@@ -53,6 +58,11 @@ void kd_wheel_head(const kd_wheel *w, double y, double S[5])
     turn_side(w->side, S);
 }
 
+static double size_of(const kd_wheel *w)
+{
+    return w->def->radius / USUAL;
+}
+
 static kd_profile arc(double radius, double slope, double sign)
 {
     double sine = slope / sqrt(1.0 + slope * slope);
@@ -65,7 +75,7 @@ static void place_nodes(kd_wheel *w)
 {
     static const double HALF = 0.05, STEEP = 0.3; // [m], slope of the tread from which it is flange
     enum { FINE = 4000 };
-    double first = -HALF, last = HALF, R[5], sum = 0.0, passed = 0.0;
+    double first = -HALF * size_of(w), last = HALF * size_of(w), R[5], sum = 0.0, passed = 0.0;
     int    k = 0;
     w->elastic = w->def->elastic > 0.0;
     w->length = 0.0;
@@ -107,8 +117,8 @@ void kd_wheel_create(kd_wheel *w, const kd_wheel_rail *def, const kd_curve *trea
     w->side = def->side == KD_RAIL_LEFT ? 1.0 : -1.0;
     w->unknown = def->contact == KD_CONTACT_UNKNOWNS;
     w->by_load = def->normal == KD_LOAD_ACTUAL && def->creep != KD_CREEP_NONE;
-    w->tread = def->tread_radius >= FLAT ? (kd_profile){.kind = KD_PROFILE_LINE, .slope = -def->conicity}
-                                         : arc(def->tread_radius, def->conicity, -1.0);
+    w->tread = def->tread_radius >= FLAT * size_of(w) ? (kd_profile){.kind = KD_PROFILE_LINE, .slope = -def->conicity}
+                                                      : arc(def->tread_radius, def->conicity, -1.0);
     w->head = arc(def->rail_radius, def->conicity, 1.0);
     if (tread) w->tread = (kd_profile){.kind = KD_PROFILE_CURVE, .curve = tread};
     if (head) w->head = (kd_profile){.kind = KD_PROFILE_CURVE, .curve = head};
@@ -318,16 +328,17 @@ double kd_wheel_solve(const kd_wheel *w, const double in[KD_WHEEL_INPUTS])
 {
     bool table = w->tread.kind == KD_PROFILE_CURVE || w->head.kind == KD_PROFILE_CURVE;
     // tables may touch at several points: from the best of a grid, in small steps
-    double         xi = table ? best_of_grid(w, in, -0.05, 0.05, 200) : kd_wheel_nominal(w);
+    const double   size = table ? 1 : size_of(w), most = table ? SHORT : LONG * size; // tables are as large as they are
+    double         xi = table ? best_of_grid(w, in, -WIDE * size, WIDE * size, 200) : kd_wheel_nominal(w);
     kd_wheel_point at;
     for (int i = 0; i < MOST_ITERATIONS; i++) {
         kd_wheel_at(w, in, xi, &at);
         // Newton for c = 0; too far from the rolling circle there is no contact
-        double step = -at.c / at.c_x[KD_WHEEL_INPUTS], most = table ? 1e-3 : 0.02;
-        if (!(fabs(step) < HUGE_VAL) || fabs(w->side * xi - w->def->spacing) > REACH) return NAN;
+        double step = -at.c / at.c_x[KD_WHEEL_INPUTS];
+        if (!(fabs(step) < HUGE_VAL) || fabs(w->side * xi - w->def->spacing) > REACH * size) return NAN;
         step = fmax(-most, fmin(most, step));
         xi += step;
-        if (fabs(step) < 1e-9) return xi; // converges quadratically: what is left is rounding
+        if (fabs(step) < ARRIVED * size) return xi;
     }
     kd_wheel_at(w, in, xi, &at);
     return fabs(at.c) < 1e-12 ? xi : NAN;

@@ -99,6 +99,7 @@ bool kd_acceleration_reserve(kd_acceleration *self)
     if (m->A) return true;
     kd_arena *full = &self->full_arena;
     const int nv = self->dims.nv, nrows = self->nk - nv, nf = self->nf, work = kd_svd_work(nf, nf);
+    // made once, when the way that needs no full matrix fails for the first time
     cut_blocks(self);
     m->U = kd_cut_matrix(full, nf, nf);
     m->Vt = kd_cut_matrix(full, nf, nf);

@@ -183,11 +183,13 @@ kd_eval kd_acceleration_difference(kd_acceleration *self, double t, const double
     if (!self->linear || !m->known || self->factors != KD_FACTORS_DEFINITE || m->jumps >= JUMPS ||
         !has_same_rows(self) || !(distance(self, p) <= ABOUT))
         return KD_EVAL_OK;
+    // the residual at the known accelerations, behind old factors: one correction, the difference
     kd_eval answer = kd_acceleration_at(self, t, p, s, v, r);
     if (answer != KD_EVAL_OK) return answer;
     kd_eom_at_acceleration(self->data, a, w, lambda, mu);
     answer = kd_acceleration_rows(self, lambda, mu);
     if (answer != KD_EVAL_OK) return answer;
+    // one matrix serves so many only: it may depend on time
     m->jumps++;
     kd_acceleration_apply(self, self->nk, self->rhs);
     memcpy(difference, self->rhs, (size_t)self->dims.nv * sizeof *difference);

@@ -75,6 +75,7 @@ kd_eval kd_full_evaluate_projector(kd_acceleration *self)
     const int               nv = d.nv, n = self->nk, at_mu = nv + d.nlambda;
     kd_acceleration_blocks *b = &self->block;
     double                 *A = self->full.A;
+    // [M C'; C 0] in the norm of M, [1 C'; C 0] in the Euclidean one
     kd_eval answer = self->euclidean ? KD_EVAL_OK : kd_eom_derivatives(self->data, KD_PART_ALL, &self->wanted_mass);
     if (answer == KD_EVAL_OK) answer = kd_eom_constraint_matrices(self->data, b->GZ, b->HZ);
     if (answer != KD_EVAL_OK) return kd_acceleration_note(self, answer);
@@ -85,6 +86,7 @@ kd_eval kd_full_evaluate_projector(kd_acceleration *self)
     put_block(A, n, at_mu, 0, d.nmu, nv, b->HZ);
     put_transposed(A, n, 0, nv, nv, d.nlambda, b->GZ);
     put_transposed(A, n, 0, at_mu, nv, d.nmu, b->HZ);
+    // rows that are switched off: unit rows, so that their multiplier is 0
     switch_off(self, n);
     return KD_EVAL_OK;
 }

@@ -31,9 +31,11 @@ static void reduced_gradient(kd_acceleration *self, int k)
     kd_invariant_moves           *m = &self->invariant;
     const double                 *nu = m->along_v + k * self->nk + d.nv;
     double                       *out = m->gradient + k * d.nv, *by_s = m->by_s;
+    // direct part, then what moves with the velocities that keep the hidden constraints
     for (int i = 0; i < d.nv; i++) out[i] = b->e_p ? b->e_p[k + i * d.ne] : 0;
     add_product(d.nlambda, d.nv, -1, nu, b->gI_p, out);
     add_product(d.nmu, d.nv, -1, nu + d.nlambda, b->h_p, out);
+    // contact coordinates follow the positions: adjoint of c_s ds = -c_p dp
     if (d.ns == 0) return;
     for (int i = 0; i < d.ns; i++) by_s[i] = b->e_s ? b->e_s[k + i * d.ne] : 0;
     add_product(d.nlambda, d.ns, -1, nu, b->gI_s, by_s);

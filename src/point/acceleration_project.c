@@ -123,6 +123,7 @@ kd_eval kd_project_levels(kd_acceleration *self, double t, double *p, double *s,
 {
     double  step = 0;
     kd_eval answer = KD_EVAL_OK;
+    // positions by Newton's method; quadratic convergence: the next step would be about step * far
     for (int k = 0; k < PROJECTIONS && self->dims.nlambda > 0; k++) {
         kd_eom_at_position(self->data, p, s);
         answer = project_position(self, t, p, s, &step);
@@ -130,6 +131,7 @@ kd_eval kd_project_levels(kd_acceleration *self, double t, double *p, double *s,
         *far += step;
         if (step * *far <= DBL_EPSILON) break;
     }
+    // velocities at these positions: linear but for the rounding of the first solution
     for (int k = 0; k < PROJECTIONS; k++) {
         kd_eom_at_position(self->data, p, s);
         kd_eom_at_velocity(self->data, v, r);

@@ -72,6 +72,7 @@ static int scaled_active_rows(const kd_acceleration *self, double *C, int *row)
     const kd_stage_rows *stage = &self->stage;
     const int            m = d.nlambda + d.nmu;
     int                  count = 0;
+    // rows of any unit side by side: each by its largest entry
     for (int k = 0; k < m; k++) {
         if (!kd_acceleration_is_active(self, k)) continue;
         const double *from = k < d.nlambda ? stage->GZ + k : stage->HZ + (k - d.nlambda);
@@ -81,6 +82,7 @@ static int scaled_active_rows(const kd_acceleration *self, double *C, int *row)
         for (int j = 0; j < d.nv; j++) C[count + j * m] = most > 0 ? from[j * ld] / most : 0;
         row[count++] = k;
     }
+    // columns as long as the number of rows that were found
     for (int j = 0; j < d.nv && count < m; j++) memmove(C + j * count, C + j * m, (size_t)count * sizeof *C);
     return count;
 }

@@ -105,11 +105,13 @@ static kd_eval solve_mixed(kd_acceleration *self, const kd_next *next, double t,
     if (!self->linear || !b->M || !kd_acceleration_all_active(self)) return KD_EVAL_OK;
     kd_eval answer = kd_stage_at(self, t, p, s, v, r);
     if (answer != KD_EVAL_OK) return answer;
+    // -f and rows at a = 0, w = 0, lambda = 0: the system is linear in all of them
     kd_eom_at_acceleration(self->data, self->zero, self->zero, self->zero, self->zero);
     answer = kd_definite_matrices(self);
     if (answer == KD_EVAL_OK) answer = kd_acceleration_note(self, kd_eom_eval(self->data, KD_RESIDUAL, x));
     if (answer == KD_EVAL_OK) answer = evaluate_next(self, next, s, r);
     if (answer != KD_EVAL_OK) return answer;
+    // M and forces of this point, rows of the next one
     memcpy(x + d.nv, stage->rows, (size_t)(d.nlambda + d.nmu) * sizeof *x);
     for (int i = 0; i < self->nk; i++) x[i] = -x[i];
     self->definite.solved = false;

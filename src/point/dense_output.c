@@ -184,11 +184,13 @@ static kd_eval set_end(kd_dense_output *self, end *e, double t, const double *x,
     const kd_state *state = kd_acceleration_state(self->acceleration);
     e->known = false;
     e->t = t;
+    // discrete variables and active rows belong to the end, too
     memcpy(e->x, x, (size_t)self->n * sizeof *x);
     if (d.nz > 0) memcpy(e->z, state->z, (size_t)d.nz * sizeof *x);
     memcpy(e->active, state->active_lambda, (size_t)d.nlambda);
     memcpy(e->active + d.nlambda, state->active_mu, (size_t)d.nmu);
 
+    // a, r' and p' at the end: slopes of the interpolation
     kd_eval answer = end_acceleration(self, e, a);
     if (answer == KD_EVAL_OK && d.nr > 0) answer = kd_eom_eval(kd_acceleration_data(self->acceleration), KD_B, e->r1);
     if (answer == KD_EVAL_OK) answer = position_rates(self, e);

@@ -100,13 +100,16 @@ KD_KKT_INLINE void solve(const int m, const kd_kkt *self, double *b)
     const double *v = self->V, *c = b + nv;
     double        x[KD_KKT_FEW + 1] = {0};
     kd_two        y[PAIRS];
+    // V'z - c, two rows at a time
     for (int j = 0; j < n; j++) y[j] = (kd_two){-c[2 * j], 2 * j + 1 < m ? -c[2 * j + 1] : 0};
     for (int i = 0; i < nv; i++, v += 2 * n)
         for (int j = 0; j < n; j++) y[j] += kd_two_both(b[i]) * kd_two_load(v + 2 * j);
+    // lambda by the factors of the Schur complement
     for (int j = 0; j < m; j++) x[j] = entry(y, j);
     solve_schur(m, &self->schur, x);
     for (int j = 0; j < m; j++) b[nv + j] = x[j];
     for (int j = 0; j < n; j++) y[j] = (kd_two){x[2 * j], x[2 * j + 1]};
+    // the scaled z less the part of lambda, two rows at a time
     v = self->V;
     for (int i = 0; i < nv; i++, v += 2 * n) {
         kd_two sum = y[0] * kd_two_load(v);

@@ -2,38 +2,16 @@
 #ifndef KD_POINT_KKT_IMPL_H
 #define KD_POINT_KKT_IMPL_H
 
+#include "math/small_order.h"
 #include "point/kkt.h"
 
-enum { KD_KKT_FEW = 6 }; // most rows
+enum { KD_KKT_FEW = KD_SMALL_ORDER }; // most rows
 
 #define KD_KKT_INLINE static inline __attribute__((always_inline))
 
-// call(m, ...) with m = 1 .. KD_KKT_FEW as a constant; more rows: behind `otherwise`
-#define KD_KKT_ROWS(m, otherwise, call, ...)                                                                           \
-    switch (m) {                                                                                                       \
-    case 1:                                                                                                            \
-        call(1, __VA_ARGS__);                                                                                          \
-        break;                                                                                                         \
-    case 2:                                                                                                            \
-        call(2, __VA_ARGS__);                                                                                          \
-        break;                                                                                                         \
-    case 3:                                                                                                            \
-        call(3, __VA_ARGS__);                                                                                          \
-        break;                                                                                                         \
-    case 4:                                                                                                            \
-        call(4, __VA_ARGS__);                                                                                          \
-        break;                                                                                                         \
-    case 5:                                                                                                            \
-        call(5, __VA_ARGS__);                                                                                          \
-        break;                                                                                                         \
-    case 6:                                                                                                            \
-        call(6, __VA_ARGS__);                                                                                          \
-        break;                                                                                                         \
-    default:                                                                                                           \
-        otherwise;                                                                                                     \
-    }
-#define KD_KKT_FOR_FEW(m, call, ...) KD_KKT_ROWS(m, (void)0, call, __VA_ARGS__)               // m is not larger
-#define KD_KKT_FOR_ROWS(m, call, ...) KD_KKT_ROWS(m, call(m, __VA_ARGS__), call, __VA_ARGS__) // or m as it is
+// call(m, ...) with m = 1 .. KD_KKT_FEW as a constant
+#define KD_KKT_FOR_FEW(m, call, ...) KD_FOR_SMALL_ORDER(m, (void)0, call, __VA_ARGS__)               // m is not larger
+#define KD_KKT_FOR_ROWS(m, call, ...) KD_FOR_SMALL_ORDER(m, call(m, __VA_ARGS__), call, __VA_ARGS__) // or m as it is
 
 void kd_kkt_factors_cut(kd_kkt_factors *self, kd_arena *arena, int n);
 bool kd_kkt_mass_factor(kd_kkt_factors *self, const double *M); // false: not safely definite

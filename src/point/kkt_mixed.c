@@ -113,6 +113,7 @@ KD_KKT_INLINE bool eliminate(const int m, const kd_kkt_mixed *self, const double
     double   *S = self->S, diagonal[KD_KKT_FEW], inverse[KD_KKT_FEW];
 #pragma GCC unroll 8
     for (int k = 0; k < m; k++) diagonal[k] = S[k + ld * k];
+// right-hand sides as one column more
 #pragma GCC unroll 8
     for (int k = 0; k < m; k++) S[m + ld * k] -= c[k];
 #pragma GCC unroll 8
@@ -128,6 +129,7 @@ KD_KKT_INLINE bool eliminate(const int m, const kd_kkt_mixed *self, const double
                 kd_two_store(S + j + ld * i, kd_two_load(S + j + ld * i) - factor * kd_two_load(S + j + ld * k));
         }
     }
+// back substitution
 #pragma GCC unroll 8
     for (int k = m - 1; k >= 0; k--) {
         double sum = S[m + ld * k];

@@ -153,15 +153,18 @@ kd_eval kd_position_update(kd_position *self, kd_eom_data *data)
 {
     if (self->identity) return KD_EVAL_OK;
     if (!self->Z && !cut_matrices(self)) return KD_EVAL_STOP;
-    int     np = self->np, nv = self->nv, normals = 0;
+    int np = self->np, nv = self->nv, normals = 0;
+    // Z and the gradients of the norms at this position
     kd_eval answer = kd_eom_Z(data, self->Z);
     if (answer == KD_EVAL_OK && self->nq > 0) answer = kd_eom_q_p(data, self->q_p);
     if (answer != KD_EVAL_OK) return answer;
+    // parts that share no coordinate, mostly one for each body
     find_parts(self);
     sort_by_part(self);
     if (!has_coordinates(self)) return KD_EVAL_RETRY;
     memset(self->Zplus, 0, (size_t)nv * (size_t)np * sizeof(double));
     if (self->nn > 0) memset(self->N, 0, (size_t)np * (size_t)self->nn * sizeof(double));
+    // a pseudo-inverse and the normals of each part
     for (int k = 0; k < np + nv; k++) {
         const int *member = self->member + self->start[k];
         int        count = self->start[k + 1] - self->start[k], m = coordinates_in(self, k);

@@ -79,6 +79,7 @@ static void archive_stiff(kd_archive *a, const kd_system *s, kd_stiff_part *part
         kd_archive_doubles(a, part->path[i].block, steps * steps);
     }
     kd_archive_bool(a, &part->blocks_known);
+    if (a->reads) part->summed = 0; // follows from the blocks
 }
 
 void kd_work_archive(void *work, kd_archive *a)

@@ -52,6 +52,8 @@ void kd_system_place_pair(kd_system *s, int i)
     if (about >= 0 && about != 0) pair->Ra.x = kd_vec_neg(pair->Ra.x);
     if (about >= 0 && about != 1) pair->Ra.y = kd_vec_neg(pair->Ra.y);
     if (about >= 0 && about != 2) pair->Ra.z = kd_vec_neg(pair->Ra.z);
+    const kd_mat3 *R = &pair->Ra, one = kd_mat_identity();
+    pair->straight = pair->a == 0 && memcmp(R, &one, sizeof one) == 0;
 }
 
 #define FAILED (-1)

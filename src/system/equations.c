@@ -72,7 +72,7 @@ static kd_eval inner_rates(const kd_point *x, void *context, double *out)
 static kd_eval g(const kd_point *x, void *context, double *out)
 {
     kd_work *w = context;
-    kd_work_position(w, x, KD_FOR_ROWS);
+    kd_work_position_of_rows(w, x);
     for (int i = 0; i < w->system->nlambda; i++) out[i] = kd_row_value(&w->system->row_g[w->system->kept[i]], w);
     return KD_EVAL_OK;
 }
@@ -231,15 +231,11 @@ static void free_work(void *work)
 kd_eval kd_system_input_values(double t, void *context, double *u, double *du, double *ddu)
 {
     const kd_system *s = context;
-    // inputs are functions of time: t as jet gives u, u', u''
-    kd_jet time = {.x = t, .x1 = 1.0};
+    // inputs are functions of time alone: derivatives along their one variable give u, u', u''
     for (int i = 0; i < s->model->ninputs; i++) {
-        kd_jet value = kd_jet_const(s->model->input[i].def.start);
-        if (s->input[i]) {
-            double work[KD_INPUT_WORK];
-            value = kd_expr_jet(s->input[i], &time, work);
-        }
-        u[i] = value.x, du[i] = value.x1, ddu[i] = value.x2;
+        double f[3] = {s->model->input[i].def.start, 0.0, 0.0}, work[KD_INPUT_WORK];
+        if (s->input[i]) kd_expr_along(s->input[i], &t, 0, work, f);
+        u[i] = f[0], du[i] = f[1], ddu[i] = f[2];
     }
     return KD_EVAL_OK;
 }

@@ -214,12 +214,24 @@ void kd_work_time(kd_work *w, const kd_point *x)
     // prescribed dofs: x, x', x'' by the jet of their function
     for (int i = 0; i < s->ndrives; i++) {
         const int      k = s->drive[i];
-        const kd_jet   q = kd_expr_jet(s->motion[k], w->jet, w->expr_work);
+        double         still;
+        const kd_jet   q = kd_expr_is_constant(s->motion[k], &still) ? kd_jet_const(still)
+                                                                     : kd_expr_jet(s->motion[k], w->jet, w->expr_work);
         const kd_link *link = &s->tree.link[s->tree.dof_link[k]];
         w->x[link->position + k - link->dof] = q.x + (x->drive_shift ? x->drive_shift[i] : 0);
         w->dx[k] = q.x1;
         w->ddx[k] = q.x2;
     }
+}
+
+// p into the coordinates that are not prescribed
+static void place_coordinates(const kd_system *s, const double *p, double *x)
+{
+    const int n = s->np - s->nturns;
+    if (n == s->tree.nposition)
+        memcpy(x, p, (size_t)n * sizeof *x);
+    else
+        for (int i = 0; i < n; i++) x[s->x_of_p[i]] = p[i];
 }
 
 // v into the dofs that are not prescribed
@@ -390,7 +402,8 @@ static void find_rotations(kd_work *w, int first, int end)
 // ---- stages ---------------------------------------------------------------------------------------------------------
 static const kd_counts nothing;
 
-void kd_work_position(kd_work *w, const kd_point *x, kd_extent extent)
+// rows: for values of rows alone, which may not need all links; the others are placed when somebody asks for more
+__attribute__((noinline)) static void position_upto(kd_work *w, const kd_point *x, kd_extent extent, bool rows)
 {
     const kd_system *s = w->system;
     const kd_counts  upto = s->upto[extent];
@@ -400,8 +413,15 @@ void kd_work_position(kd_work *w, const kd_point *x, kd_extent extent)
         w->position_stamp = x->position_stamp;
         w->placed = w->moved_to = w->accelerated = nothing;
         kd_work_time(w, x);
-        for (int i = 0; i < s->np - s->nturns; i++) w->x[s->x_of_p[i]] = x->p[i];
-        kd_tree_place(&s->tree, w->x, &w->motion);
+        place_coordinates(s, x->p, w->x);
+        w->left = rows && s->nplaced > 0;
+        if (w->left)
+            kd_tree_place_some(&s->tree, w->x, s->nplaced, s->placed, true, &w->motion);
+        else
+            kd_tree_place(&s->tree, w->x, &w->motion);
+    } else if (w->left && !rows) {
+        kd_tree_place_some(&s->tree, w->x, s->nleft, s->left, false, &w->motion);
+        w->left = false;
     }
     // as far as extent asks and not yet done: pairs, measures, variables
     const kd_counts from = w->placed;
@@ -411,9 +431,19 @@ void kd_work_position(kd_work *w, const kd_point *x, kd_extent extent)
     find_rotations(w, from.pairs, upto.pairs);
     kd_work_fill_values(w, x->p, from.measures, upto.measures);
     fill_slots(w, 0, from.slots, upto.slots);
-    if (new) find_contacts(w, x->s);
+    if (new && s->nwheels > 0) find_contacts(w, x->s);
     fill_contacts(w, from.slots, upto.slots);
     w->placed = upto;
+}
+
+void kd_work_position(kd_work *w, const kd_point *x, kd_extent extent)
+{
+    position_upto(w, x, extent, false);
+}
+
+void kd_work_position_of_rows(kd_work *w, const kd_point *x)
+{
+    position_upto(w, x, KD_FOR_ROWS, true);
 }
 
 void kd_work_velocity(kd_work *w, const kd_point *x, kd_extent extent)
@@ -443,7 +473,7 @@ void kd_work_dofs(kd_work *w, const kd_point *x)
     const kd_system *s = w->system;
     // without moving the tree: coordinates of joints are dofs
     kd_work_time(w, x);
-    for (int i = 0; i < s->np - s->nturns; i++) w->x[s->x_of_p[i]] = x->p[i];
+    place_coordinates(s, x->p, w->x);
     spread(s, x->v, w->dx);
     for (int i = 0; i < s->upto[KD_FOR_LOADS].measures; i++) {
         if (s->measure[i].kind != KD_MEASURE_DOF) continue;
@@ -498,11 +528,8 @@ kd_eval kd_work_loads(kd_work *w, const kd_point *x)
     // variables that come from later stages, then all laws
     if (s->by_multipliers) fill_multipliers(w, x->lambda);
     if (s->nw > 0) fill_auxiliary(w, x->w, x->r, x->lambda);
-    for (int i = 0; i < s->nplain; i++) {
-        const kd_load *l = &s->load[i];
-        kd_eval        answer = l->class->eval(l, w->slot, w, w->force + w->force_at[i], w->b + l->state);
-        if (answer != KD_EVAL_OK) return answer;
-    }
+    const kd_eval answer = s->nplain > 0 ? kd_work_eval_loads(w) : KD_EVAL_OK;
+    if (answer != KD_EVAL_OK) return answer;
     for (int i = 0; i < s->nmodal; i++)
         kd_modal_forces(&s->modal[i], w->x, w->dx, w->force + w->force_at[s->modal[i].first]);
     w->load_stamp = stamp;
@@ -526,10 +553,17 @@ void kd_work_forget(kd_work *w)
 }
 
 // ---- forces on the links --------------------------------------------------------------------------------------------
+
+// without pairs that loads act between nothing is written there
+static bool has_link_loads(const kd_system *s)
+{
+    return s->upto[KD_FOR_LOADS].pairs > 0;
+}
+
 void kd_work_clear_forces(kd_work *w)
 {
     const kd_system *s = w->system;
-    memset(w->load, 0, (size_t)s->tree.nlinks * sizeof *w->load);
+    if (has_link_loads(s)) memset(w->load, 0, (size_t)s->tree.nlinks * sizeof *w->load);
     memset(w->joint_force, 0, (size_t)s->tree.ndof * sizeof *w->joint_force);
     memset(w->pair_load, 0, (size_t)s->upto[KD_FOR_LOADS].pairs * sizeof *w->pair_load);
 }
@@ -589,5 +623,6 @@ bool kd_work_explicit(kd_work *w, const kd_point *x, int *bad)
     kd_work_apply_rows(w, x->lambda, x->mu);
     kd_work_spread_forces(w);
     w->acceleration_stamp = w->link_acceleration_stamp = 0;
-    return kd_tree_explicit(&s->tree, &w->motion, w->dx, gravity_of(s), w->load, w->joint_force, w->ddx, bad);
+    const kd_wrench *load = has_link_loads(s) ? w->load : NULL;
+    return kd_tree_explicit(&s->tree, &w->motion, w->dx, gravity_of(s), load, w->joint_force, w->ddx, bad);
 }

@@ -99,6 +99,17 @@ void kd_work_fill_values(kd_work *w, const double *p, int first, int end)
     }
 }
 
+// (omega x c)_i of column c of C, d'.n of a distance, at once; the rest by its kind
+static inline double rate_of(const kd_measure *m, const kd_relative *rel)
+{
+    static const int next[] = {1, 2, 0, 1};
+    if (m->kind == KD_MEASURE_LENGTH) return kd_vec_dot(rel->n, rel->dd);
+    if (m->kind != KD_MEASURE_COSINE) return kd_measure_rate(m, rel);
+    const double *omega = &rel->omega.x, *c = &rel->C.x.x + 3 * m->j;
+    const int     y = next[m->i], z = next[m->i + 1];
+    return omega[y] * c[z] - omega[z] * c[y];
+}
+
 void kd_work_fill_rates(kd_work *w, int first, int end)
 {
     const kd_system *s = w->system;
@@ -107,7 +118,7 @@ void kd_work_fill_rates(kd_work *w, int first, int end)
     fill_plain(w, &s->measured.plain[1], first, end, w->rate);
     for (int k = other->before[first]; k < other->before[end]; k++) {
         const kd_measure *m = &s->measure[other->slot[k]];
-        w->rate[other->slot[k]] = m->kind == KD_MEASURE_DOF ? w->dx[m->dof] : kd_measure_rate(m, &w->rel[m->pair]);
+        w->rate[other->slot[k]] = m->kind == KD_MEASURE_DOF ? w->dx[m->dof] : rate_of(m, &w->rel[m->pair]);
     }
 }
 

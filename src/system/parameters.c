@@ -81,8 +81,8 @@ kd_status kd_system_prepare_parameters(kd_system *s)
 // ---- what follows from the model ------------------------------------------------------------------------------------
 
 // "parameter 'mu' cannot be changed: ..."; the parameters that differ
-static kd_status refuse(const kd_system *s, const char *kind, const char *name, const char *what, char *message,
-                        size_t size)
+static kd_status refuse_values(const kd_system *s, const char *kind, const char *name, const char *what, char *message,
+                               size_t size)
 {
     char list[200] = "";
     for (int i = 0; i < s->model->nparameters; i++) {
@@ -100,11 +100,11 @@ static kd_status check_structure(const kd_system *s, char *message, size_t size)
     const kd_model *m = s->model;
     for (int i = 0; i < m->nforces; i++)
         if (kd_force_structure(&m->force[i].def) != s->structure[i])
-            return refuse(s, "force", m->force[i].name, "act along other measures, have other states or be stiff",
-                          message, size);
+            return refuse_values(s, "force", m->force[i].name,
+                                 "act along other measures, have other states or be stiff", message, size);
     for (int i = 0; i < m->nconstraints; i++)
         if (rows_of(&m->constraint[i].def) != s->structure[m->nforces + i])
-            return refuse(s, "constraint", m->constraint[i].name, "have other rows", message, size);
+            return refuse_values(s, "constraint", m->constraint[i].name, "have other rows", message, size);
     return KD_OK;
 }
 
@@ -214,13 +214,13 @@ static kd_status check_redundancy(const kd_system *s, char *message, size_t size
     if (status >= 0 && !fresh->info.assembled) {
         for (int i = 0; status >= 0; i++)
             if (!tree->keep[i])
-                status = refuse(s, "constraint", tree->row_g[i].name,
-                                "belong to a loop that cannot be closed at the start", message, size);
+                status = refuse_values(s, "constraint", tree->row_g[i].name,
+                                       "belong to a loop that cannot be closed at the start", message, size);
     }
     for (int i = 0; status >= 0 && fresh->keep && i < tree->nrows_g - tree->none_sided; i++)
         if (!tree->keep[i] && fresh->keep[i])
-            status = refuse(s, "constraint", tree->row_g[i].name,
-                            "no longer follow from others, and it was left out of the equations", message, size);
+            status = refuse_values(s, "constraint", tree->row_g[i].name,
+                                   "no longer follow from others, and it was left out of the equations", message, size);
     kd_system_destroy(fresh);
     return status;
 }

@@ -456,6 +456,8 @@ void kd_work_apply(kd_work *w, int measure, double force)
     kd_vec3    N, F;
     if (m->kind == KD_MEASURE_SHIFT) { // the gradient is a unit vector
         *component(&load->F, m->i) += force;
+    } else if (m->kind == KD_MEASURE_LENGTH) {
+        load->F = kd_vec_axpy(load->F, force, w->rel[m->pair].n);
     } else if (m->kind == KD_MEASURE_TURN) {
         *component(&load->N, m->i) += force;
     } else {

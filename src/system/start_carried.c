@@ -129,6 +129,7 @@ kd_status kd_start_by_joints(const kd_system *s, kd_state *x, char *message, siz
     const kd_system *joints = s->joints;
     kd_arena         arena = {0};
     kd_state        *xj = NULL;
+    kd_eom_data     *point = NULL;
     kd_work         *wj = kd_work_create(joints), *w = kd_work_create(s);
     double          *u = kd_cut_double(&arena, 3 * s->model->ninputs);
     kd_status        status = wj && w && !arena.failed ? kd_state_create(joints->eom, &xj) : KD_ERR_MEMORY, news;
@@ -151,8 +152,10 @@ kd_status kd_start_by_joints(const kd_system *s, kd_state *x, char *message, siz
     kd_initial_options opt = kd_initial_options_default();
     char               text[400] = "";
     kd_consistency     now;
-    status = kd_initial_residuals(s->eom, &s->inputs, x, &now);
+    status = kd_eom_data_create(s->eom, &point);
+    if (status == KD_OK) status = kd_initial_residuals_at(s->eom, point, &s->inputs, x, &now);
     if (status == KD_ERR_MEMORY) goto done;
+    opt.point = point;
     double speed = 1.0, extent = 1.0; // far from the origin coordinates round to more
     for (int i = 0; i < s->np; i++) extent = fmax(extent, fabs(x->p[i]));
     for (int i = 0; i < s->nv; i++) speed = fmax(speed, fabs(x->v[i]));
@@ -162,6 +165,7 @@ kd_status kd_start_by_joints(const kd_system *s, kd_state *x, char *message, siz
     if (status < 0 || (status > 0 && news == KD_OK)) kd_text(message, size, "%s", text);
     if (status >= 0 && news == KD_CORRECTED) status = news;
 done:
+    kd_eom_data_destroy(point);
     kd_state_destroy(xj);
     kd_work_destroy(wj);
     kd_work_destroy(w);

@@ -15,6 +15,8 @@ typedef struct kd_stiff_path { // a pair that stiff loads act between
     kd_path_run *run; // (nruns) its entries in M
 } kd_stiff_path;
 
+enum { KD_STIFF_PARTS = 4 }; // up to so many parts in turn have a sum each
+
 typedef struct kd_stiff_load {
     int  number;
     bool spring;            // along a distance, and depends on it and its rate only
@@ -25,6 +27,9 @@ typedef struct kd_stiff_load {
     int  pair;              // of all channels and variables; -1: there are several
     int *outer_p, *outer_v; // otherwise: places of the products of rows, ..
     int *outer_mass;        // .. and in M; -1: prescribed
+
+    double       *kept;       // derivatives of its law, for stiff_states.c; NULL: not wanted there
+    unsigned long kept_stamp; // where they were taken
 } kd_stiff_load;
 
 typedef struct kd_stiff_part {
@@ -38,8 +43,10 @@ typedef struct kd_stiff_part {
     kd_matrix_values p, v;                  // in the patterns of residual_p, residual_v
     double           by_p, by_v, *together; // while by_p p + by_v v is summed up: there; NULL
     bool             blocks_known;
-    bool             fits_mass; // all entries are places of M, too
-    bool             with_mass; // while they are added there
+    bool             fits_mass;           // all entries are places of M, too
+    bool             with_mass;           // while they are added there
+    double          *sum[KD_STIFF_PARTS]; // minus all blocks of a part, in the pattern of M; NULL: not kept
+    int              summed;              // number of parts that those are of; 0: nothing stands there
     unsigned long    stamp;
 } kd_stiff_part;
 
@@ -49,6 +56,8 @@ enum { KD_STIFF_R, KD_STIFF_B_P, KD_STIFF_B_V, KD_STIFF_B_R, KD_STIFF_STATES };
 typedef struct kd_stiff_state_load { // has states, or reads some
     int number;
     int next[KD_STIFF_STATES]; // its first addition to each matrix
+
+    kd_stiff_load *across; // the same load of several pairs; NULL: it is none
 } kd_stiff_state_load;
 
 typedef struct kd_stiff_states {

@@ -50,7 +50,7 @@ static int part_of(const kd_measure *m)
 }
 
 // Place of an entry; behind the values: none, or prescribed
-static int place_of(const kd_matrix_plan *plan, int row, int column)
+static int entry_of(const kd_matrix_plan *plan, int row, int column)
 {
     const int none = plan->column[plan->columns];
     if (row < 0 || column < 0) return none;
@@ -72,7 +72,7 @@ static const int *find_places(const kd_matrix_plan *plan, const kd_pair *pair, k
     int  n = pair->nsteps;
     int *place = kd_arena_cut(arena, (size_t)n * (size_t)n, sizeof *place);
     for (int l = 0; place && l < n; l++)
-        for (int k = 0; k < n; k++) place[l * n + k] = place_of(plan, pair->step[k].v, pair->step[l].v);
+        for (int k = 0; k < n; k++) place[l * n + k] = entry_of(plan, pair->step[k].v, pair->step[l].v);
     return place;
 }
 
@@ -87,7 +87,7 @@ static bool find_runs(const kd_system *s, kd_stiff_path *path, kd_arena *arena)
         for (int k = 0; k < n; k++) {
             // along prescribed dofs nothing is solved for
             if (pair->step[k].v < 0 || pair->step[l].v < 0) continue;
-            const int    from = l * n + k, to = place_of(&M, pair->step[k].v, pair->step[l].v);
+            const int    from = l * n + k, to = entry_of(&M, pair->step[k].v, pair->step[l].v);
             kd_path_run *last = &path->run[path->nruns - 1];
             if (to == none) return false;
             if (path->nruns > 0 && last->from + last->n == from && last->to + last->n == to)
@@ -130,7 +130,7 @@ static void fill_outer(const kd_system *s, const kd_load *load, const kd_matrix_
             int x = s->slot[load->variable[j]].index;
             for (int l = 0; l < steps_of(s, x); l++)
                 for (int i = 0; i < steps_of(s, load->channel[k]); i++)
-                    *place++ = place_of(plan, step_v(s, load->channel[k], i), step_v(s, x, l));
+                    *place++ = entry_of(plan, step_v(s, load->channel[k], i), step_v(s, x, l));
         }
 }
 
@@ -158,6 +158,16 @@ static void find_mass_places(const kd_system *s, kd_arena *arena, kd_stiff_part 
     for (int i = 0; i < part->nloads && part->fits_mass; i++)
         if (part->load[i].pair < 0) part->fits_mass = find_outer_of_mass(s, &part->load[i], arena);
     for (int i = 0; i < part->npaths && part->fits_mass; i++) part->fits_mass = find_runs(s, &part->path[i], arena);
+}
+
+// Are sums of the blocks of each part, one of which is renewed in a step, less work than all blocks in each step?
+static void cut_sums(const kd_system *s, kd_arena *arena, kd_stiff_part *part)
+{
+    const int n = part->fits_mass ? s->tree.column[s->nv] : 0;
+    int       entries = 0;
+    for (int i = 0; i < part->npaths; i++)
+        entries += s->pair[part->path[i].pair].nsteps * s->pair[part->path[i].pair].nsteps;
+    for (int k = 0; k < KD_STIFF_PARTS && n > 0 && entries > 2 * n; k++) part->sum[k] = kd_cut_double(arena, n);
 }
 
 // Is it a force that depends on shifts only?
@@ -282,6 +292,7 @@ bool kd_stiff_part_create(const kd_system *s, kd_arena *arena, kd_stiff_part *pa
         if (acts(&s->load[i]) && !add_stiff_load(part, s, i, arena)) return false;
     part->scratch = kd_arena_cut(arena, kd_path_scratch(part->longest), sizeof *part->scratch);
     find_mass_places(s, arena, part);
+    cut_sums(s, arena, part);
     return !arena->failed;
 }
 
@@ -445,15 +456,15 @@ static void add_flat(kd_work *w, const kd_stiff_load *stiff, const double *J, kd
     const kd_relative *rel = &w->rel[stiff->pair];
     const double      *force = w->force + w->force_at[stiff->number];
     const int          rows = 6 + load->nstates, *part = stiff->part;
-    for (int k = 0; k < 6; k++) out->load[part[k]] += force[k];
+    double             K[6][6] = {{0.0}}, D[6][6] = {{0.0}}; // by component of the pose, in the order of the channels
     for (int j = 0; j < load->nvariables; j++) {
         const kd_slot at = s->slot[load->variable[j]];
         const double *by = J + rows * j;
         const int     i = -1 - stiff->component[j];
         if (at.kind != KD_SLOT_MEASURE) continue;
         if (i < 0) {
-            double *column = at.level == 0 ? out->K[stiff->component[j]] : out->D[stiff->component[j]];
-            for (int k = 0; k < 6; k++) column[part[k]] += by[k];
+            double *column = at.level == 0 ? K[stiff->component[j]] : D[stiff->component[j]];
+            for (int k = 0; k < 6; k++) column[k] += by[k];
             continue;
         }
         const kd_mat3 *C = &rel->C;
@@ -461,8 +472,16 @@ static void add_flat(kd_work *w, const kd_stiff_load *stiff, const double *J, kd
         const kd_vec3  a = axis == 0 ? C->x : axis == 1 ? C->y : C->z;
         const double   c[3] = {a.x, a.y, a.z};
         for (int k = 0; k < 6; k++) {
-            out->K[y][part[k]] += c[z] * by[k];
-            out->K[z][part[k]] -= c[y] * by[k];
+            K[y][k] += c[z] * by[k];
+            K[z][k] -= c[y] * by[k];
+        }
+    }
+    for (int k = 0; k < 6; k++) {
+        const int to = part[k];
+        out->load[to] += force[k];
+        for (int j = 0; j < 6; j++) {
+            out->K[j][to] += K[j][k];
+            out->D[j][to] += D[j][k];
         }
     }
 }
@@ -531,7 +550,7 @@ static void add_frozen(kd_work *w, int measure, double force)
     add_curvature(out->K, m, rel, force);
 }
 
-static kd_eval add_load(kd_work *w, const kd_stiff_load *stiff)
+static kd_eval add_load(kd_work *w, kd_stiff_load *stiff)
 {
     const kd_system *s = w->system;
     const kd_load   *load = &s->load[stiff->number];
@@ -551,6 +570,8 @@ static kd_eval add_load(kd_work *w, const kd_stiff_load *stiff)
     for (int k = 0; k < load->nchannels; k++) add_frozen(w, load->channel[k], w->force[w->force_at[stiff->number] + k]);
     if (stiff->pair < 0) {
         add_products(w, stiff, w->small);
+        if (stiff->kept) memcpy(stiff->kept, w->small, (size_t)(rows * load->nvariables) * sizeof *w->small);
+        stiff->kept_stamp = w->load_stamp;
         return KD_EVAL_OK;
     }
     for (int j = 0; j < load->nvariables; j++)
@@ -588,7 +609,7 @@ static kd_eval add_loads(kd_work *w, const kd_point *x)
     if (part->by_slopes) fill_columns(w, x);
     clear_paths(part);
     for (int i = 0; i < part->nloads && answer == KD_EVAL_OK; i++) {
-        const kd_stiff_load *load = &part->load[i];
+        kd_stiff_load *load = &part->load[i];
         if (load->pair < 0 || part->path[part->path_of[load->pair]].renew) answer = add_load(w, load);
     }
     return answer;
@@ -679,18 +700,47 @@ kd_eval kd_work_stiff_sum(kd_work *w, const kd_point *x, double by_p, double by_
     return KD_EVAL_OK;
 }
 
+// values -= blocks of one part
+static void subtract_blocks(const kd_work *w, int number, int parts, double *values)
+{
+    const kd_stiff_part *part = &w->stiff;
+    for (int i = number; i < part->npaths; i += parts)
+        kd_path_subtract(&w->motion, part->path[i].nruns, part->path[i].run, part->path[i].block, values);
+}
+
+// Sums of all blocks of each part: that of the part which was renewed anew, all where others stand there
+static void renew_sums(kd_work *w, int number, int parts)
+{
+    kd_stiff_part *part = &w->stiff;
+    const size_t   size = (size_t)w->system->tree.column[w->system->nv] * sizeof **part->sum;
+    for (int k = 0; k < KD_STIFF_PARTS; k++) {
+        if (part->summed == parts && k != number) continue;
+        memset(part->sum[k], 0, size);
+        if (k < parts) subtract_blocks(w, k, parts, part->sum[k]);
+    }
+    part->summed = parts;
+}
+
 kd_eval kd_work_mass_and_stiff(kd_work *w, const kd_point *x, double by_p, double by_v, int number, int parts,
                                double *values)
 {
+    const kd_tree *tree = &w->system->tree;
     kd_stiff_part *part = &w->stiff;
     kd_eval        answer = kd_work_loads(w, x);
     if (answer != KD_EVAL_OK) return answer;
     // M, then products of rows, then the blocks
-    kd_tree_mass(&w->system->tree, &w->motion, values);
+    kd_tree_mass(tree, &w->motion, values);
     part->with_mass = true;
+    if (!part->blocks_known) part->summed = 0;
     answer = renew_blocks(w, x, by_p, by_v, number, parts, values);
     part->with_mass = false;
-    for (int i = 0; i < part->npaths && answer == KD_EVAL_OK; i++)
-        kd_path_subtract(&w->motion, part->path[i].nruns, part->path[i].run, part->path[i].block, values);
-    return answer;
+    if (answer != KD_EVAL_OK) return answer;
+    if (!part->sum[0] || parts == 1 || parts > KD_STIFF_PARTS) {
+        subtract_blocks(w, 0, 1, values);
+        part->summed = 0;
+    } else {
+        renew_sums(w, number, parts);
+        kd_path_add(&w->motion, tree->column[w->system->nv], (const double *const *)part->sum, values);
+    }
+    return KD_EVAL_OK;
 }

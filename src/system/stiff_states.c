@@ -77,6 +77,19 @@ static void list_measures(kd_stiff_states *part, const kd_system *s, const bool 
     }
 }
 
+// The load in the list of stiff_part.c, if it is one of several pairs, whose derivatives are then always taken there; NULL: not
+static kd_stiff_load *keep_derivatives(kd_work *w, int number)
+{
+    const kd_load *load = &w->system->load[number];
+    for (int i = 0; i < w->stiff.nloads; i++) {
+        kd_stiff_load *stiff = &w->stiff.load[i];
+        if (stiff->number != number || stiff->pair >= 0) continue;
+        stiff->kept = kd_cut_double(&w->arena, (load->nchannels + load->nstates) * load->nvariables);
+        return stiff;
+    }
+    return NULL;
+}
+
 bool kd_stiff_states_create(kd_work *w)
 {
     const kd_system            *s = w->system;
@@ -98,6 +111,7 @@ bool kd_stiff_states_create(kd_work *w)
         if (load->stiff) {
             kd_stiff_state_load *made = &part->load[part->nloads++];
             made->number = i;
+            made->across = keep_derivatives(w, i);
             memcpy(made->next, next, sizeof next);
             mark_measures(s, load, wanted);
         }
@@ -134,19 +148,25 @@ static void add_rate(kd_work *w, kd_slot at, int row, double factor)
         }
 }
 
-static kd_eval add_load(kd_work *w, const kd_stiff_state_load *stiff)
+// stamp: of the loads; derivatives that stiff_part.c took there are not taken again
+static kd_eval add_load(kd_work *w, const kd_stiff_state_load *stiff, unsigned long stamp)
 {
     const kd_system *s = w->system;
     const kd_load   *load = &s->load[stiff->number];
     const int        rows = load->nchannels + load->nstates;
-    memset(w->small, 0, (size_t)(rows * load->nvariables) * sizeof *w->small);
-    kd_eval answer = load->class->jacobian(load, w->slot, w, w->small);
-    if (answer != KD_EVAL_OK) return answer;
+    const double    *J = w->small;
+    if (stiff->across && stiff->across->kept_stamp == stamp) {
+        J = stiff->across->kept;
+    } else {
+        memset(w->small, 0, (size_t)(rows * load->nvariables) * sizeof *w->small);
+        const kd_eval answer = load->class->jacobian(load, w->slot, w, w->small);
+        if (answer != KD_EVAL_OK) return answer;
+    }
     for (int i = 0; i < KD_STIFF_STATES; i++) w->stiff_states.matrix[i].next = stiff->next[i];
     // variable by variable: forces by states, then rates of states
     for (int j = 0; j < load->nvariables; j++) {
         const kd_slot at = s->slot[load->variable[j]];
-        const double *column = w->small + j * rows;
+        const double *column = J + j * rows;
         const bool    state = is_state(s, load, j);
         if (state) add_forces(w, load, at.index, column);
         for (int k = 0; k < load->nstates; k++) {
@@ -177,7 +197,7 @@ kd_eval kd_work_stiff_states(kd_work *w, const kd_point *x)
     for (int k = 0; k < part->nmeasures; k++) kd_work_slope(w, part->measure[k]);
     for (int i = 0; i < KD_STIFF_STATES; i++) kd_matrix_start(&part->matrix[i]);
     part->stamp = 0;
-    for (int i = 0; i < part->nloads && answer == KD_EVAL_OK; i++) answer = add_load(w, &part->load[i]);
+    for (int i = 0; i < part->nloads && answer == KD_EVAL_OK; i++) answer = add_load(w, &part->load[i], stamp);
     if (answer == KD_EVAL_OK) part->stamp = stamp;
     return answer;
 }

@@ -166,7 +166,7 @@ static bool find_hold(finder *f, const char *name, const kd_path *path, kd_symbo
     return false;
 }
 
-static bool find(const char *name, void *context, kd_symbol *out)
+static bool find_symbol(const char *name, void *context, kd_symbol *out)
 {
     finder         *f = context;
     const kd_model *m = f->system->model;
@@ -218,7 +218,7 @@ kd_status kd_system_compile(kd_system *s, const char *text, const char *element,
                             const kd_local *local, int nlocal, kd_expr **expr, char *message, size_t size)
 {
     finder        f = {.system = s, .sensor = sensor, .local = local, .nlocal = nlocal};
-    kd_symbols    symbols = {.find = find, .suggest = say_wrong_part, .context = &f};
+    kd_symbols    symbols = {.find = find_symbol, .suggest = say_wrong_part, .context = &f};
     kd_expr_error error = {0};
     // the symbol finder knows better why a name is not found than the compiler
     kd_status status = kd_expr_compile(text, &symbols, expr, &error);

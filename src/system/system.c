@@ -82,11 +82,26 @@ static bool reads_time(const kd_system *s)
     return s->model->nuser_forces > 0 || s->model->ninputs > 0;
 }
 
-// Do drives bring in power: prescribed coordinates, rows that depend on time?
+// Does a row read anything beside positions, as time and inputs are?
+static bool reads_beyond_position(const kd_system *s, const kd_expr *expr)
+{
+    for (int k = 0; k < kd_expr_slot_count(expr); k++) {
+        const kd_slot *at = &s->slot[kd_expr_slot(expr, k)];
+        if (at->kind != KD_SLOT_MEASURE || at->level != 0) return true;
+    }
+    return false;
+}
+
+// Do drives bring in power: prescribed coordinates that do not stand, rows that depend on time?
 static bool is_driven(const kd_system *s)
 {
-    bool driven = s->prescribed;
-    for (int i = 0; i < s->nrows_g; i++) driven = driven || s->row_g[i].target || s->row_g[i].expr;
+    bool driven = false;
+    for (int k = 0; s->prescribed && k < s->tree.ndof; k++)
+        driven = driven || (s->motion[k] && !kd_expr_is_constant(s->motion[k], NULL));
+    for (int i = 0; i < s->nrows_g; i++) {
+        const kd_row *row = &s->row_g[i];
+        driven = driven || row->target || (row->expr && reads_beyond_position(s, row->expr));
+    }
     return driven;
 }
 
@@ -419,6 +434,29 @@ static void mark_pairs(kd_system *s)
         if (s->slot[i].kind == KD_SLOT_REACTION) s->pair[s->edge[s->slot[i].index].pair].shifts_only = false;
 }
 
+// Links that rows need, with their ancestors, where these are few: half of the loop of a real-time step looks at rows alone
+static kd_status list_placed(kd_system *s)
+{
+    const int n = s->tree.nlinks;
+    bool     *needed = kd_cut_bool(&s->arena, n);
+    s->placed = kd_cut_int(&s->arena, n);
+    s->left = kd_cut_int(&s->arena, n);
+    if (s->arena.failed) return KD_ERR_MEMORY;
+    for (int i = 0; i < s->upto[KD_FOR_ROWS].pairs; i++) needed[s->pair[i].a] = needed[s->pair[i].b] = true;
+    for (int i = n - 1; i > 0; i--)
+        if (needed[i]) needed[s->tree.link[i].parent] = true;
+    int placed = 1, left = 1;
+    for (int i = 1; i < n; i++)
+        if (needed[i])
+            s->placed[placed++] = i;
+        else
+            s->left[left++] = i;
+    if (s->tree.nwide > 0 || placed == 1 || 4 * placed > 3 * n) return KD_OK;
+    s->nplaced = placed;
+    s->nleft = left;
+    return KD_OK;
+}
+
 static kd_status list_rotations(kd_system *s)
 {
     s->rotation = kd_cut_int(&s->arena, s->npairs);
@@ -515,6 +553,8 @@ static kd_status build(kd_system *s, char *message, size_t size)
     // lists that evaluation goes through, now that nothing is added any more
     if (status == KD_OK) mark_pairs(s);
     if (status == KD_OK) kd_system_discrete_readings(s);
+    if (status == KD_OK) status = kd_system_list_fours(s);
+    if (status == KD_OK) status = list_placed(s);
     if (status == KD_OK) status = list_rotations(s);
     if (status == KD_OK) status = list_time_slots(s);
     if (status == KD_OK) status = list_filled(s);
@@ -527,7 +567,7 @@ static kd_status build(kd_system *s, char *message, size_t size)
     if (status == KD_OK) status = count_coordinates(s);
     if (status == KD_OK) status = list_drives(s);
     s->time_dependent = reads_time(s) || s->nsampled < s->model->nblocks;
-    s->driven = is_driven(s);
+    if (status == KD_OK) s->driven = is_driven(s);
     return status;
 }
 

@@ -14,6 +14,7 @@
 #include "expr/expr.h"
 #include "model/model.h"
 #include "system/discrete.h"
+#include "system/load.h"
 #include "system/matrix.h"
 #include "system/measured.h"
 #include "system/redundancy.h"
@@ -23,154 +24,6 @@
 #include "tree/implicit_body.h"
 #include "tree/pair.h"
 #include "tree/tree.h"
-
-// ---- variables of expressions ---------------------------------------------------------------------------------------
-typedef enum kd_slot_kind {
-    KD_SLOT_TIME,
-    KD_SLOT_INPUT,    // index: input
-    KD_SLOT_STATE,    // index: place in r
-    KD_SLOT_DISCRETE, // index: place in z
-    KD_SLOT_OUT, // index: controller, a state element or behind those a block without period; level: number of the output
-    KD_SLOT_MEASURE, // index: measure; level 0 value, 1 rate, 2 acceleration (sensors only)
-    KD_SLOT_CONTACT, // index: wheel on a rail: coordinate xi of the contact; laws of its creep forces only
-    KD_SLOT_LAMBDA,  // index: wheel on a rail: multiplier; the same
-    KD_SLOT_W,       // index: place in w
-    KD_SLOT_HOLD,    // index: row of g, its multiplier with the sign of readings; equations of algebraic variables only
-    KD_SLOT_REACTION,   // index: joint; level: component 0..5. This and the following: sensors only
-    KD_SLOT_MULTIPLIER, // index: constraint; level: number of the row within it
-    KD_SLOT_WHEEL,      // index: constraint, a wheel on a rail; level: component 0..5 of its wrench
-    KD_SLOT_CHANNEL,    // index: force (or number of forces + user force); level: number of the force
-    KD_SLOT_SENSOR,     // index: sensor
-    KD_SLOT_ENERGY,     // level 0 kinetic, 1 potential, 2 total
-    KD_SLOT_STRESS,     // index: flexible body; level: KD_STRESS_KINDS times the named place, and the kind
-    KD_SLOT_SIGNAL,     // index: input of a block, while it is sampled
-} kd_slot_kind;
-
-typedef struct kd_slot {
-    kd_slot_kind kind;
-    int          index, level;
-} kd_slot;
-
-// ---- auxiliary variables --------------------------------------------------------------------------------------------
-// First the algebraic variables of the model, 0 = law of an equation (kd_system.equation), then forces across joints.
-//
-// The force across a joint from the multipliers of its rows: 0 = w - sqrt(least^2 + sum (factor_i lambda_i)^2).
-// `least`, far below every force that matters, keeps it smooth. A row that was left out as redundant carries nothing.
-enum { KD_ACROSS_ROWS = 4 };
-typedef struct kd_across {
-    int         nrows;
-    int         row[KD_ACROSS_ROWS]; // in row_g
-    double      factor[KD_ACROSS_ROWS];
-    double      least;
-    int         force; // that reads it
-    const char *name;  // of that
-} kd_across;
-
-// ---- loads ----------------------------------------------------------------------------------------------------------
-struct kd_load;
-struct kd_work;
-
-// What the law of a load is and does, for all algorithms: they ask the class, never for the kind of an element.
-typedef enum kd_effect { KD_EFFECT_FORCE, KD_EFFECT_RATE, KD_EFFECT_VALUE } kd_effect;
-
-typedef struct kd_law_cost {     // operations and calls of functions, without those of expressions
-    int operations, functions;   // of force and rates
-    int slopes, slope_functions; // of their derivatives
-    int per_pair, per_variable;  // in addition: operations per pair of channels; of derivatives per variable
-} kd_law_cost;
-
-typedef struct kd_load_class {
-    // force along each channel, rate of each state; x: values of all slots
-    kd_eval (*eval)(const struct kd_load *load, const double *x, struct kd_work *work, double *force, double *rate);
-    // derivatives by the slots load->variable: (nchannels + nstates) x nvariables, column-major, zero on entry
-    kd_eval (*jacobian)(const struct kd_load *load, const double *x, struct kd_work *work, double *J);
-    // adds potential energy, dissipated and supplied power; NULL: all power counts as supplied
-    void (*energy)(const struct kd_load *load, const double *x, struct kd_work *work, kd_energies *sum);
-    // amounts behind its states, which stay while nothing flows, and their slopes by r; NULL: none is known
-    void (*content)(const struct kd_load *load, const double *x, double *amount, double *slope);
-    // whether its law no longer holds at x, appended to a text; NULL: it always does. True: it does not
-    bool (*caution)(const struct kd_load *load, const double *x, char *text, size_t size);
-    // what is worth a word at x although the law holds, written to a text; NULL: nothing. True: there is something
-    bool (*notice)(const struct kd_load *load, const double *x, struct kd_work *work, char *text, size_t size);
-    // why it has no value at x, appended to a text; NULL: nothing more is known
-    void (*reason)(const struct kd_load *load, const double *x, char *text, size_t size);
-    // range of what has a gap or a kink in its force along the first channel, for variables anywhere in their ranges;
-    // NULL: there is nothing of the kind
-    kd_interval (*bounds)(const struct kd_load *load, const kd_interval *x, struct kd_work *work);
-    // of a law that has neither gap nor kink, but is steep: is it bent as a parabola at most along a share of these
-    // ranges? NULL: it has one, and is 0 on one side of it
-    bool (*is_even)(const struct kd_load *load, const kd_interval *x, double share);
-    // range of the elevation of a road from a file under it, x NULL: anywhere; NULL: it stands on none
-    kd_interval (*elevation)(const struct kd_load *load, const kd_interval *x, struct kd_work *work);
-    // start values of its states at x; NULL: 0. settles: once more where assembly has moved the bodies
-    void (*start)(const struct kd_load *load, const double *x, struct kd_work *work, double *r);
-    bool settles;
-    // what sensors read as number (of kd_readable), at the acceleration stage; NULL: the force along that channel
-    double (*reading)(const struct kd_load *load, const struct kd_work *work, const kd_point *x, int number);
-    // largest force while it sticks; NULL: it never does
-    double (*limit)(const struct kd_load *load, const double *x, struct kd_work *work);
-    kd_effect effect;                             // of the expressions in its law: on the force, a rate, or more
-    double (*factor)(const struct kd_load *load); // of that effect; NULL: 1
-    bool        jets;                             // its expressions are evaluated with derivatives in time
-    kd_law_cost cost;
-} kd_load_class;
-
-typedef enum kd_by_unit { KD_BY_UNIT_UNKNOWN, KD_BY_UNIT, KD_BY_NO_UNIT } kd_by_unit;
-
-typedef struct kd_load {
-    const kd_load_class *class;
-    const char              *name;
-    const kd_force_def      *def;   // NULL: state or user force
-    int                      force; // its number
-    const kd_state_def      *state_def;
-    const kd_user_force_def *user;
-    const kd_sampler        *unit;                                  // block without period
-    kd_by_unit               by_unit;                               // its output: by one of those, also through others
-    const kd_wheel          *wheel;                                 // creep forces
-    const kd_curve          *curve;                                 // volumes of an air spring
-    int                      nchannels, nvariables, nstates, state; // state: first place in r
-    int                     *channel;                               // (nchannels) measures
-    int                     *variable;                              // (nvariables) slots
-    int                     *rate_slot; // (nchannels) slot of the rate of each channel's measure, for the power
-    kd_expr                 *law[6];
-    const char              *law_text[6];        // as they were written; NULL
-    double                   constant[4];        // free length and the like, set at creation
-    const double            *length_of, *arm_of; // of constant[0], constant[1] in the model; NULL: they do not change
-    int                      direction;          // dry friction: slot of its direction; -1: regularised
-    int                      direction_across;   // the same of the second component, in a plane of contact
-    bool                     stiff;
-    bool                     relaxes; // constant 0 is taken from the start
-    const double            *row;     // (nvariables) of modes: stiffness and damping along them
-    int                      body;    // of modes: which one deforms
-    double                   feed[2]; // state: its output is feed_1 input + feed_2 x
-} kd_load;
-
-// Loads of the modes of one body together: numbers of the loads, and stiffness and damping (element/modes.c)
-typedef struct kd_modal {
-    int           first, m;      // loads
-    int           position, dof; // of its amplitudes in x, in dx
-    bool          diagonal;      // then (m), otherwise (m x m)
-    const double *K, *D;
-} kd_modal;
-
-// A law in which something may hide from a step, unseen_laws.c
-typedef struct kd_law {
-    const char    *name;
-    const kd_expr *expr; // what is searched are its terms; NULL: the bounds of the load's class
-    const kd_load *load; // NULL: of a constraint or a prescribed motion
-    kd_effect      effect;
-    int            measure; // force: along which it acts
-    int            state;   // rate: place in r
-    double         factor;  // from the law to force or rate
-    int            nterms, nslots;
-    int            room; // for terms
-    kd_expr_term  *term;
-    int           *slot;        // (nslots) that it reads, and those controllers do whose outputs it reads
-    int            npi, *pi;    // these controllers, each behind those that it reads: numbers of loads
-    bool           of_time;     // reads times and inputs alone
-    bool           on_file;     // the elevation of a road from a file, in place of the bounds
-    int            box, nboxes; // place of its ranges in those of all laws: of its variables, of states of controllers
-} kd_law;
 
 // Pairs, measures and variables stand in the order in which they were made: first what rows read, then what loads read
 // in addition (those of modes last: their forces are found without, their derivatives and energies are not), then what blocks and
@@ -235,11 +88,13 @@ struct kd_system {
     kd_arena arena;
 
     kd_tree tree;
-    int    *body_link;  // (nbodies)
-    int    *link_body;  // (tree.nlinks) -1: the ground
-    int    *link_joint; // (tree.nlinks) that carries it; -1: free joint to the ground
-    int    *wide_link;  // (nbodies) of a flexible body: link that deforms, in the frame of the body; 0: rigid
-    double *slowest;    // (nbodies) lowest frequency of modes without geometric stiffness [rad/s]; 0: rigid
+    int     nplaced, nleft; // links that rows need, all others, with the ground in both; 0: they are placed together
+    int    *placed, *left;  // (nplaced), (nleft)
+    int    *body_link;      // (nbodies)
+    int    *link_body;      // (tree.nlinks) -1: the ground
+    int    *link_joint;     // (tree.nlinks) that carries it; -1: free joint to the ground
+    int    *wide_link;      // (nbodies) of a flexible body: link that deforms, in the frame of the body; 0: rigid
+    double *slowest;        // (nbodies) lowest frequency of modes without geometric stiffness [rad/s]; 0: rigid
     double           **
         deflection; // (nbodies) by slow loads at its interfaces: F, then R (kd_flexible_body_compliance); NULL: all modes are there
     int          *first_node; // (nbodies + 1) of its interfaces in node_link
@@ -262,6 +117,8 @@ struct kd_system {
     kd_row       *row_g, *row_h;
     kd_load      *load;
     int           nplain;                 // loads before those of modes, which come last
+    int           nfours, nsingles;       // of these: fours that are evaluated at once, all others
+    int          *four, *single;          // (4 nfours), (nsingles) numbers of loads
     int           nmodal;                 // flexible bodies
     kd_modal     *modal;                  // (nmodal) all their loads at once
     int          *force_pair;             // (nforces) from -> to; -1: not made
@@ -468,6 +325,7 @@ typedef struct kd_work {
     kd_arena         arena;
     unsigned long    generation; // of the parameters that was used last
     kd_motion        motion;
+    bool             left;         // links that rows do not need have not been placed yet
     double          *x, *dx, *ddx; // (nposition), (ndof), (ndof) of all dofs, prescribed ones included
     double          *tau;          // (ndof)
     double          *increment;    // (ndof)
@@ -612,6 +470,7 @@ void           kd_system_set_blocks(kd_system *s);               // discrete.c: 
 void           kd_system_set_laws(kd_system *s);                 // unseen_laws.c: the same
 kd_status      kd_system_set_lengths(kd_system *s) KD_NODISCARD; // system.c: of the start position
 kd_status      kd_system_loads(kd_system *s, char *message, size_t size) KD_NODISCARD; // element/force.c
+kd_status      kd_system_list_fours(kd_system *s) KD_NODISCARD;                        // fours.c: loads that are alike
 kd_status      kd_system_modes(kd_system *s) KD_NODISCARD; // element/modes.c: loads of the modes of flexible bodies
 void           kd_modal_forces(const kd_modal *modal, const double *x, const double *dx, double *force);
 const kd_load *kd_system_load_of(const kd_system *s, int force); // element/force.c: of a force element
@@ -646,13 +505,15 @@ enum { KD_INPUT_WORK = 4096 }; // doubles of workspace of an input
 kd_work *kd_work_create(const kd_system *s);
 void     kd_work_destroy(kd_work *w);
 void     kd_work_position(kd_work *w, const kd_point *x, kd_extent extent);
-void     kd_work_time(kd_work *w, const kd_point *x); // prescribed dofs, what depends on t and u alone
+void     kd_work_position_of_rows(kd_work *w, const kd_point *x); // the same for values of rows alone
+void     kd_work_time(kd_work *w, const kd_point *x);             // prescribed dofs, what depends on t and u alone
 void     kd_work_velocity(kd_work *w, const kd_point *x, kd_extent extent);
 void     kd_work_acceleration(kd_work *w, const kd_point *x, kd_extent extent);
 void     kd_work_accelerate_links(kd_work *w, const kd_point *x);
 double   kd_work_acceleration_of(const kd_work *w, int measure); // where its pair has one
 void     kd_work_dofs(kd_work *w, const kd_point *x);  // values and rates of coordinates of joints, without the rest
 kd_eval  kd_work_loads(kd_work *w, const kd_point *x); // forces of all loads, rates of all states
+kd_eval  kd_work_eval_loads(kd_work *w); // fours.c: the same of all but modes, at variables that are filled in
 kd_eval  kd_work_energies(const kd_point *x, void *context, kd_energies *out); // energies.c
 kd_eval  kd_work_content(const kd_point *x, void *context, double *amount, double *slope);
 kd_eval  kd_work_outputs(const kd_point *x, void *context, double *out); // sensors.c

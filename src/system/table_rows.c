@@ -129,7 +129,7 @@ static void hold_quaternion(kd_row_builder *b, int joint, int pair, int a, int o
 }
 
 // Told where the joint cannot be a constraint
-static void refuse(kd_row_builder *b, const kd_joint *j)
+static void refuse_joint(kd_row_builder *b, const kd_joint *j)
 {
     b->status = KD_ERR_MODEL;
     if (j->source.file) kd_text(b->message, b->size, "%s:%d: ", j->source.file, j->source.line);
@@ -155,7 +155,7 @@ bool kd_row_table(kd_row_builder *b, int joint, int pair)
     const int                own = kd_table_own_column(b->s->model, j);
     // no column is the coordinate itself: its value is not known from the frames
     if (own < 0) {
-        refuse(b, j);
+        refuse_joint(b, j);
         return true;
     }
     // turns by a quaternion: three rows of it, and the shifts

@@ -357,7 +357,11 @@ static kd_eval solve_tree(kd_work *w, const kd_point *x, double *a)
     kd_eval answer = kd_work_loads(w, x);
     if (answer != KD_EVAL_OK) return answer;
     if (!kd_work_explicit(w, x, &bad)) return KD_EVAL_RETRY;
-    for (int i = 0; i < w->system->nv; i++) a[i] = w->ddx[w->system->tree.v_dof[i]];
+    const kd_system *s = w->system;
+    if (!s->prescribed)
+        memcpy(a, w->ddx, (size_t)s->nv * sizeof *a);
+    else
+        for (int i = 0; i < s->nv; i++) a[i] = w->ddx[s->tree.v_dof[i]];
     return KD_EVAL_OK;
 }
 

@@ -182,7 +182,7 @@ static void sum_up(const hunt *f, double *over, double *sure, int *worst)
 }
 
 // Where it begins, and how long it lasts
-static void place_of(const hunt *f, double *from, double *to)
+static void interval_of(const hunt *f, double *from, double *to)
 {
     *from = 1.0;
     for (int i = 0; i < f->n; i++)
@@ -219,7 +219,7 @@ static double end_inside(kd_work *w, const hunt *f, double from, double to)
 static void tell_hidden(kd_work *w, const hunt *f, double size, kd_hidden *out)
 {
     double from, to;
-    place_of(f, &from, &to);
+    interval_of(f, &from, &to);
     const double cut = fmin(end_inside(w, f, from, to), LONGEST);
     if (!(cut < out->part)) return;
     out->part = cut;

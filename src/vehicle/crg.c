@@ -21,7 +21,15 @@
 #include "core/read_number.h"
 #include "core/text.h"
 
-enum { MOST_CHANNELS = 4096, MOST_LINE = 300, MOST_POINTS = 1 << 24, MOST_PIECES = 64, CELL = 10, CELLS_PER_LINE = 8 };
+enum {
+    MOST_CHANNELS = 4096,
+    MOST_LINE = 300,
+    MOST_NAME = 60,
+    MOST_POINTS = 1 << 24,
+    MOST_PIECES = 64,
+    CELL = 10,
+    CELLS_PER_LINE = 8
+};
 
 typedef struct corner {  // of the reference line
     double x, y, nx, ny; // P, n
@@ -35,9 +43,10 @@ struct kd_crg {
     double  *v, *z;            // (nv), (nu nv)
     corner  *corner;           // (nu)
     bool     straight, modified;
-    int      stride;    // of the coarse search
-    double   stretch;   // largest gradient of u
-    double (*range)[2]; // (nu) least and largest elevation of a cross section
+    char     unknown[MOST_NAME]; // first name in $ROAD_CRG that is passed over
+    int      stride;             // of the coarse search
+    double   stretch;            // largest gradient of u
+    double (*range)[2];          // (nu) least and largest elevation of a cross section
     double low, high;
 };
 
@@ -55,12 +64,13 @@ typedef struct reader {
     bool        binary, wide, has_end, has_step, has_phi, has_end_x, has_end_y, has_end_z, has_slope[2], has_bank[2];
     bool        has_left;
     bool        modified; // by blocks of modifiers, which are not applied
+    char        unknown[MOST_NAME];
     int         nchannels, nsections;
     channel     kind[MOST_CHANNELS];
     double      v[MOST_CHANNELS]; // of sections; NaN: by their number
 } reader;
 
-static kd_status refuse(reader *r, const char *what, const char *word)
+static kd_status refuse_road(reader *r, const char *what, const char *word)
 {
     char   shown[60];
     size_t n = 0;
@@ -85,6 +95,17 @@ static bool next_line(reader *r, char line[MOST_LINE])
     r->at = stop ? stop + 1 : r->end;
     r->line++;
     return true;
+}
+
+// Names of $ROAD_CRG that are of no use here: the end's heading follows, the place on earth does not matter
+static bool is_passed_over(const char *name, size_t n)
+{
+    static const char *const tail[] = {"_end_phi", "_lon", "_lat", "_alt"};
+    for (size_t i = 0; i < sizeof tail / sizeof *tail; i++) {
+        const size_t length = strlen(tail[i]);
+        if (n >= length && strncmp(name + n - length, tail[i], length) == 0) return true;
+    }
+    return false;
 }
 
 static kd_status take_parameter(reader *r, const char *line)
@@ -114,6 +135,7 @@ static kd_status take_parameter(reader *r, const char *line)
     };
     const char *equals = strchr(line, '=');
     if (!equals) return KD_OK;
+    // keys that nobody reads here are those of other programs
     size_t n = (size_t)(equals - line);
     while (n > 0 && isspace((unsigned char)line[n - 1])) n--;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -121,9 +143,13 @@ static kd_status take_parameter(reader *r, const char *line)
         char *end;
         *known[i].value = kd_read_number(equals + 1, &end);
         if (end == equals + 1 || *end || !isfinite(*known[i].value))
-            return refuse(r, "a number is expected, not", equals + 1);
+            return refuse_road(r, "a number is expected, not", equals + 1);
         if (known[i].given) *known[i].given = true;
+        return KD_OK;
     }
+    // zeros (offsets of the line) change nothing
+    if (!*r->unknown && !is_passed_over(line, n) && kd_read_number(equals + 1, NULL) != 0)
+        kd_text(r->unknown, sizeof r->unknown, "%.*s", (int)n, line);
     return KD_OK;
 }
 
@@ -138,17 +164,18 @@ static kd_status take_channel(reader *r, const char *line)
                  {"reference line slope", SLOPE, "m/m", "slopes must be in m/m, not in"},
                  {"long section", SECTION, "m", "elevations must be in m, not in"}};
     const char *unit = strchr(line, ',');
-    if (r->nchannels == MOST_CHANNELS) return refuse(r, "the file has too many channels", "");
+    if (r->nchannels == MOST_CHANNELS) return refuse_road(r, "the file has too many channels", "");
     r->kind[r->nchannels] = UNKNOWN;
     while (unit && isspace((unsigned char)unit[1])) unit++;
+    // units are the standard's; others would be read wrongly in silence
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strncmp(line + 2, words[i].word, strlen(words[i].word)) != 0) continue;
         r->kind[r->nchannels] = words[i].kind;
         const size_t n = strlen(words[i].unit);
         if (unit && unit[1] && !(strncmp(unit + 1, words[i].unit, n) == 0 && (!unit[1 + n] || unit[1 + n] == ',')))
-            return refuse(r, words[i].complaint, unit + 1);
+            return refuse_road(r, words[i].complaint, unit + 1);
     }
-    if (r->kind[r->nchannels] == UNKNOWN) return refuse(r, "this channel is not known:", line + 2);
+    if (r->kind[r->nchannels] == UNKNOWN) return refuse_road(r, "this channel is not known:", line + 2);
     if (r->kind[r->nchannels] == SECTION) {
         const char *at = strstr(line, "at v =");
         r->v[r->nsections++] = at ? kd_read_number(at + 6, NULL) : NAN;
@@ -163,7 +190,7 @@ static kd_status take_format(reader *r, const char *line)
     r->binary = strcmp(word, "krbi") == 0 || strcmp(word, "kdbi") == 0;
     r->wide = strcmp(word, "kdbi") == 0 || strcmp(word, "ldfi") == 0;
     if (r->binary || strcmp(word, "lrfi") == 0 || strcmp(word, "ldfi") == 0) return KD_OK;
-    return refuse(r, "the format must be LRFI, LDFI, KRBI or KDBI, not", word);
+    return refuse_road(r, "the format must be LRFI, LDFI, KRBI or KDBI, not", word);
 }
 
 static kd_status read_header(reader *r)
@@ -175,7 +202,7 @@ static kd_status read_header(reader *r)
         if (line[0] == '$') {
             memcpy(block, line, sizeof block);
             if (strncmp(block, "$road_crg_file", 14) == 0)
-                return refuse(r, "the data are in another file, which $ROAD_CRG_FILE names: give that one", "");
+                return refuse_road(r, "the data are in another file, which $ROAD_CRG_FILE names: give that one", "");
             continue;
         }
         if (line[0] == '*') continue;
@@ -189,7 +216,7 @@ static kd_status read_header(reader *r)
             if (strncmp(line, "d:", 2) == 0) status = take_channel(r, line);
         }
     }
-    return status == KD_OK ? refuse(r, "there is no line $$$$ before the data", "") : status;
+    return status == KD_OK ? refuse_road(r, "there is no line $$$$ before the data", "") : status;
 }
 
 // ---- data -----------------------------------------------------------------------------------------------------------
@@ -220,7 +247,7 @@ static kd_status cell_of(reader *r, const char *at, size_t width, double *value)
     *value = NAN;
     if (n == 0 || text[0] == '*' || strncmp(text, "nan", 3) == 0 || strncmp(text, "NaN", 3) == 0) return KD_OK;
     *value = kd_read_number(text, &end);
-    return *end || !isfinite(*value) ? refuse(r, "a number is expected, not", text) : KD_OK;
+    return *end || !isfinite(*value) ? refuse_road(r, "a number is expected, not", text) : KD_OK;
 }
 
 // One row of all channels
@@ -228,17 +255,19 @@ static kd_status read_row(reader *r, double *row)
 {
     if (r->binary) {
         const size_t width = r->wide ? 8 : 4;
-        if ((size_t)(r->end - r->at) < width * (size_t)r->nchannels) return refuse(r, "the data end too early", "");
+        if ((size_t)(r->end - r->at) < width * (size_t)r->nchannels)
+            return refuse_road(r, "the data end too early", "");
         for (int i = 0; i < r->nchannels; i++) row[i] = big_endian(r->at + (size_t)i * width, r->wide);
         r->at += width * (size_t)r->nchannels;
         for (int i = 0; i < r->nchannels; i++)
-            if (isinf(row[i])) return refuse(r, "a value is infinite", "");
+            if (isinf(row[i])) return refuse_road(r, "a value is infinite", "");
         return KD_OK;
     }
+    // text: cells of fixed width, as many as fit into a line of 80
     const size_t width = r->wide ? 2 * CELL : CELL;
     const int    per_line = r->wide ? CELLS_PER_LINE / 2 : CELLS_PER_LINE;
     for (int i = 0; i < r->nchannels;) {
-        if (r->at >= r->end) return refuse(r, "the data end too early", "");
+        if (r->at >= r->end) return refuse_road(r, "the data end too early", "");
         const char *stop = memchr(r->at, '\n', (size_t)(r->end - r->at)), *to = stop ? stop : r->end;
         r->line++;
         for (int k = 0; k < per_line && i < r->nchannels; k++, i++) {
@@ -258,7 +287,7 @@ static kd_status fill_row(reader *r, kd_crg *c, double *z)
     int middle = -1;
     for (int j = 0; j < c->nv; j++)
         if (!isnan(z[j]) && (middle < 0 || fabs(c->v[j]) < fabs(c->v[middle]))) middle = j;
-    if (middle < 0) return refuse(r, "a row has no value at all", "");
+    if (middle < 0) return refuse_road(r, "a row has no value at all", "");
     for (int j = middle + 1; j < c->nv; j++)
         if (isnan(z[j])) z[j] = z[j - 1], c->nmissing++;
     for (int j = middle - 1; j >= 0; j--)
@@ -286,7 +315,8 @@ static kd_status take_constants(reader *r, const kd_crg *c)
         {BANKING, r->bank, r->has_bank, "banking at start and end differs, but there is no channel of banking"}};
     for (int i = 0; i < 2; i++)
         if (!has_channel(r, pair[i].kind) && pair[i].given[0] && pair[i].given[1] && pair[i].ends[0] != pair[i].ends[1])
-            return refuse(r, pair[i].complaint, "");
+            return refuse_road(r, pair[i].complaint, "");
+    // one end stands for both; without any the two heights, or places, tell slope and heading
     for (int i = 0; i < 2; i++) {
         if (!r->has_slope[i] && r->has_slope[1 - i]) r->slope[i] = r->slope[1 - i];
         if (!r->has_bank[i] && r->has_bank[1 - i]) r->bank[i] = r->bank[1 - i];
@@ -310,13 +340,13 @@ static bool is_text(const reader *r)
 static kd_status check_rest(reader *r)
 {
     static const char sentence[] = "the data have more rows than REFERENCE_LINE_END_U tells";
-    if (r->binary) return r->end - r->at >= 80 ? refuse(r, sentence, "") : KD_OK;
+    if (r->binary) return r->end - r->at >= 80 ? refuse_road(r, sentence, "") : KD_OK;
     for (; r->at < r->end && *r->at; r->at++) {
         const char *stop = memchr(r->at, '\n', (size_t)(r->end - r->at)), *to = stop ? stop : r->end;
         while (r->at < to && isspace((unsigned char)*r->at)) r->at++;
         r->line++;
         if (r->at < to && (isdigit((unsigned char)*r->at) || *r->at == '-' || *r->at == '.'))
-            return refuse(r, sentence, "");
+            return refuse_road(r, sentence, "");
         r->at = to;
         if (to == r->end) break;
     }
@@ -329,7 +359,8 @@ static kd_status read_data(reader *r, kd_crg *c)
     double     row[MOST_CHANNELS], x = r->start_x, y = r->start_y, height = r->start_z, phi = r->start_phi;
     kd_status  status = KD_OK;
     c->straight = true;
-    if (r->binary && is_text(r)) return refuse(r, "the data are text, but the format is one of binary numbers", "");
+    if (r->binary && is_text(r))
+        return refuse_road(r, "the data are text, but the format is one of binary numbers", "");
     for (int i = 0; i < c->nu && status == KD_OK; i++) {
         double slope = sloped ? 0.0 : r->slope[0], bank = banked ? 0.0 : r->bank[0], heading = phi;
         int    section = 0;
@@ -341,7 +372,8 @@ static kd_status read_data(reader *r, kd_crg *c)
             if (r->kind[k] == SECTION) c->z[(size_t)i * (size_t)c->nv + (size_t)section++] = row[k];
         }
         if (status != KD_OK) break;
-        if (isnan(heading) || isnan(slope) || isnan(bank)) return refuse(r, "the reference line has a gap here", "");
+        if (isnan(heading) || isnan(slope) || isnan(bank))
+            return refuse_road(r, "the reference line has a gap here", "");
         // a step along the heading
         if (i > 0) x += c->increment * cos(heading), y += c->increment * sin(heading), height += c->increment * slope;
         if (i > 1 && heading != phi) c->straight = false;
@@ -369,7 +401,7 @@ static kd_status make_normals(reader *r, kd_crg *c)
         direction(c, i > 0 ? i - 1 : 0, &ax, &ay);
         direction(c, i < c->nu - 1 ? i : c->nu - 2, &bx, &by);
         const double mx = -0.5 * (ay + by), my = 0.5 * (ax + bx), square = mx * mx + my * my;
-        if (!(square > 0.1)) return refuse(r, "the reference line turns back on itself", "");
+        if (!(square > 0.1)) return refuse_road(r, "the reference line turns back on itself", "");
         c->corner[i].nx = mx / square, c->corner[i].ny = my / square;
     }
     // cross sections must not meet on the road
@@ -384,7 +416,7 @@ static kd_status make_normals(reader *r, kd_crg *c)
         if (!(c->increment + c->v[0] * turn > 0.0 && c->increment + c->v[c->nv - 1] * turn > 0.0)) {
             char word[40];
             kd_text(word, sizeof word, "u = %.6g", c->start + i * c->increment);
-            return refuse(r, "the reference line is curled: its radius is smaller than the road is wide at", word);
+            return refuse_road(r, "the reference line is curled: its radius is smaller than the road is wide at", word);
         }
     }
     return KD_OK;
@@ -395,13 +427,13 @@ static kd_status place_sections(reader *r, kd_crg *c)
     for (int j = 0; j < c->nv; j++) {
         const double step = r->has_step ? r->v_increment : c->nv > 1 ? (r->left - r->right) / (c->nv - 1) : 0.0;
         c->v[j] = isnan(r->v[j]) ? r->right + j * step : r->v[j];
-        if (j > 0 && !(c->v[j] > c->v[j - 1])) return refuse(r, "long sections must go from right to left", "");
+        if (j > 0 && !(c->v[j] > c->v[j - 1])) return refuse_road(r, "long sections must go from right to left", "");
     }
     // an increment and both edges say the same twice
     if (r->has_step && r->has_left && isnan(r->v[0]) && fabs(c->v[c->nv - 1] - r->left) > 1e-3 * (c->v[1] - c->v[0])) {
         char word[40];
         kd_text(word, sizeof word, "%.6g instead of %.6g", c->v[c->nv - 1], r->left);
-        return refuse(r, "LONG_SECTION_V_INCREMENT leads from V_RIGHT not to V_LEFT, but to", word);
+        return refuse_road(r, "LONG_SECTION_V_INCREMENT leads from V_RIGHT not to V_LEFT, but to", word);
     }
     return KD_OK;
 }
@@ -409,13 +441,14 @@ static kd_status place_sections(reader *r, kd_crg *c)
 static kd_status make(reader *r, kd_crg *c)
 {
     const double points = (r->end_u - r->start_u) / r->increment;
-    if (!(r->increment > 0.0)) return refuse(r, "REFERENCE_LINE_INCREMENT must be given and positive", "");
-    if (r->nsections < 2) return refuse(r, "a road needs two long sections", "");
+    if (!(r->increment > 0.0)) return refuse_road(r, "REFERENCE_LINE_INCREMENT must be given and positive", "");
+    if (r->nsections < 2) return refuse_road(r, "a road needs two long sections", "");
     if (!r->has_end || !(points >= 1.0) || !(points * r->nsections < MOST_POINTS) ||
         fabs(points - round(points)) > 1e-3)
-        return refuse(r, "REFERENCE_LINE_END_U must lie a whole number of increments behind the start", "");
+        return refuse_road(r, "REFERENCE_LINE_END_U must lie a whole number of increments behind the start", "");
     c->nu = (int)round(points) + 1, c->nv = r->nsections;
     c->start = r->start_u, c->increment = r->increment;
+    // every stride-th corner is looked at first when a place is searched
     c->stride = (int)ceil(sqrt((double)c->nu));
     c->v = kd_cut_double(&c->arena, c->nv);
     c->z = kd_arena_cut(&c->arena, (size_t)c->nu * (size_t)c->nv, sizeof *c->z);
@@ -423,10 +456,12 @@ static kd_status make(reader *r, kd_crg *c)
     c->range = kd_arena_cut(&c->arena, (size_t)c->nu, sizeof *c->range);
     if (c->arena.failed) return KD_ERR_MEMORY;
     c->modified = r->modified;
+    memcpy(c->unknown, r->unknown, sizeof c->unknown);
     kd_status status = place_sections(r, c);
     if (status == KD_OK) status = take_constants(r, c);
     if (status == KD_OK) status = read_data(r, c);
     if (status == KD_OK) status = make_normals(r, c);
+    // ranges of elevation, of each line and of all
     c->low = INFINITY, c->high = -INFINITY;
     for (int i = 0; i < c->nu && status == KD_OK; i++) {
         c->range[i][0] = INFINITY, c->range[i][1] = -INFINITY;
@@ -665,6 +700,11 @@ void kd_crg_ends(const kd_crg *crg, double u[2], double v[2], double z[2])
     u[0] = crg->start, u[1] = crg->start + (crg->nu - 1) * crg->increment;
     v[0] = crg->v[0], v[1] = crg->v[crg->nv - 1];
     z[0] = crg->low, z[1] = crg->high;
+}
+
+const char *kd_crg_unknown(const kd_crg *crg)
+{
+    return crg->unknown;
 }
 
 bool kd_crg_modified(const kd_crg *crg)

@@ -28,7 +28,9 @@ void kd_crg_range(const kd_crg *crg, const double x[2], const double y[2], doubl
 
 // Ends along u and v; least and largest elevation
 void kd_crg_ends(const kd_crg *crg, double u[2], double v[2], double z[2]);
-int  kd_crg_missing(const kd_crg *crg);  // values that were not there
-bool kd_crg_modified(const kd_crg *crg); // the file asks for modifiers ($ROAD_CRG_MODS), which are not applied
+int  kd_crg_missing(const kd_crg *crg); // values that were not there
+// First name in $ROAD_CRG that is not known, in small letters; "": none
+const char *kd_crg_unknown(const kd_crg *crg);
+bool        kd_crg_modified(const kd_crg *crg); // the file asks for modifiers ($ROAD_CRG_MODS), which are not applied
 
 #endif

@@ -49,7 +49,7 @@ static dual shape(dual B, dual C, dual E, dual x)
     return d_mul(C, d_atan(d_sub(y, d_mul(E, d_sub(y, d_atan(y))))));
 }
 
-static dual value_of(const curve *c)
+static dual value_of_curve(const curve *c)
 {
     return d_add(d_mul(c->D, d_sin(shape(c->B, c->C, c->E, c->x))), c->V);
 }
@@ -204,7 +204,7 @@ static dual shift_of_slip(const magic *m)
 static dual secant(const curve *c, dual x)
 {
     if (fabs(x.x) < 1e-9) return c->K;
-    return d_div(d_sub(value_of(c), c->V), x);
+    return d_div(d_sub(value_of_curve(c), c->V), x);
 }
 
 // mu/sqrt(mu^2 + (s x)^2): share of a force along one direction when the other one has the secant s at the slip x
@@ -316,11 +316,11 @@ void kd_magic_formula(const kd_tir *tir, kd_magic_mode mode, const double in[KD_
 {
     const magic at = magic_at(tir, in), *m = &at;
     const curve x = along(m), y = across(m, lean_across(m, m->gamma));
-    dual        Fx = value_of(&x), Fy = value_of(&y), bent = Fy, ratio = d_const(0.0), side = d_const(0.0);
+    dual        Fx = value_of_curve(&x), Fy = value_of_curve(&y), bent = Fy, ratio = d_const(0.0), side = d_const(0.0);
     // 6.1 takes the trail times the force without camber
     if (m->is_61) {
         const curve upright = across(m, d_const(0.0));
-        bent = value_of(&upright);
+        bent = value_of_curve(&upright);
     }
     if (mode == KD_MAGIC_COMBINED && tir->ellipse) {
         const dual sine = d_sin(y.x);

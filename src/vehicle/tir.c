@@ -273,7 +273,7 @@ static kd_status take_line(reader *r, char *line)
 
 // ---- what follows ---------------------------------------------------------------------------------------------------
 
-static kd_status refuse(reader *r, const char *what, const char *word)
+static kd_status refuse_tyre(reader *r, const char *what, const char *word)
 {
     kd_text(r->lines.message, r->lines.size, "%s: %s%s%s%s", r->lines.path, what, *word ? " '" : "", word,
             *word ? "'" : "");
@@ -289,14 +289,14 @@ static kd_status find_version(reader *r)
     kd_text(word, sizeof word, "%d", fit);
     if (t->given[KD_TIR_FITTYP]) {
         if (fit != 5 && fit != 6 && fit != 52 && fit != 61 && fit != 62)
-            return refuse(r, "the Magic Formula is known for FITTYP 5, 6 (5.2) and 61, 62 (6.1), not for", word);
+            return refuse_tyre(r, "the Magic Formula is known for FITTYP 5, 6 (5.2) and 61, 62 (6.1), not for", word);
         t->version = fit == 61 || fit == 62 ? KD_TIR_61 : KD_TIR_52;
         return KD_OK;
     }
     t->version = KD_TIR_52;
     if (strcmp(r->format, "PAC2002") == 0 || strcmp(r->format, "MF_05") == 0) return KD_OK;
-    if (!*r->format) return refuse(r, "[MODEL] has neither FITTYP nor PROPERTY_FILE_FORMAT", "");
-    return refuse(r, "PROPERTY_FILE_FORMAT must be PAC2002 or MF_05, where FITTYP is not given, not", r->format);
+    if (!*r->format) return refuse_tyre(r, "[MODEL] has neither FITTYP nor PROPERTY_FILE_FORMAT", "");
+    return refuse_tyre(r, "PROPERTY_FILE_FORMAT must be PAC2002 or MF_05, where FITTYP is not given, not", r->format);
 }
 
 static double factor_of(const reader *r, char unit)
@@ -351,21 +351,23 @@ static kd_status check(reader *r)
     static const kd_tir_number other[] = {KD_TIR_PDY1, KD_TIR_PKY1, KD_TIR_PKY2};
     const kd_tir              *t = r->tir;
     for (int i = 0; i < NEEDED; i++)
-        if (!r->found[i]) return refuse(r, "there is no section", needed[i]);
+        if (!r->found[i]) return refuse_tyre(r, "there is no section", needed[i]);
     for (size_t k = 0; k < sizeof positive / sizeof *positive; k++)
-        if (!(t->c[positive[k]] > 0.0)) return refuse(r, "this number must be given and positive:", names[positive[k]]);
+        if (!(t->c[positive[k]] > 0.0))
+            return refuse_tyre(r, "this number must be given and positive:", names[positive[k]]);
     for (size_t k = 0; k < sizeof other / sizeof *other; k++)
-        if (t->c[other[k]] == 0.0) return refuse(r, "this number must be given and not 0:", names[other[k]]);
+        if (t->c[other[k]] == 0.0) return refuse_tyre(r, "this number must be given and not 0:", names[other[k]]);
     if (!(t->c[KD_TIR_PKY1] < 0.0))
-        return refuse(r, "PKY1 must be negative: a positive slip angle gives a force to the right (W axes, ISO)", "");
+        return refuse_tyre(r, "PKY1 must be negative: a positive slip angle gives a force to the right (W axes, ISO)",
+                           "");
     if (t->deflection.n == 0 && !(t->c[KD_TIR_VERTICAL_STIFFNESS] > 0.0))
-        return refuse(r, "this number must be given and positive:", names[KD_TIR_VERTICAL_STIFFNESS]);
-    if (t->deflection.n == 1 || t->bottoming.n == 1) return refuse(r, "a table of loads needs two rows", "");
+        return refuse_tyre(r, "this number must be given and positive:", names[KD_TIR_VERTICAL_STIFFNESS]);
+    if (t->deflection.n == 1 || t->bottoming.n == 1) return refuse_tyre(r, "a table of loads needs two rows", "");
     const double mode = fmod(t->c[KD_TIR_USE_MODE], 10.0);
     if (!(t->c[KD_TIR_USE_MODE] >= 0.0 && t->c[KD_TIR_USE_MODE] < 30.0 && mode <= 5.0 && mode == floor(mode)))
-        return refuse(r, "USE_MODE must be 0 to 5, with 10 or 20 added", "");
+        return refuse_tyre(r, "USE_MODE must be 0 to 5, with 10 or 20 added", "");
     if (t->version == KD_TIR_61 && t->given[KD_TIR_INFLPRES] && !(t->c[KD_TIR_NOMPRES] > 0.0))
-        return refuse(r, "with INFLPRES there must be NOMPRES", "");
+        return refuse_tyre(r, "with INFLPRES there must be NOMPRES", "");
     return KD_OK;
 }
 
@@ -377,6 +379,8 @@ kd_status kd_tir_parse(const char *path, const char *text, size_t length, kd_tir
     memcpy(tir->c, defaults, sizeof defaults);
     r.length = r.force = r.time = r.pressure = 1.0;
     kd_status status = KD_OK;
+    if (memchr(text, 0, length))
+        return refuse_tyre(&r, "this is not a text (in UTF-16? it must be saved as UTF-8)", "");
     while (status == KD_OK && kd_lines_next(&r.lines, line, sizeof line)) status = take_line(&r, line);
     if (status == KD_OK) status = find_version(&r);
     if (status == KD_OK) convert(&r);

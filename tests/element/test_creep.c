@@ -166,6 +166,13 @@ static void test_fastsim(void **state)
         kd_wheel_creep(&w, x, NULL, F, NULL);
         assert_near(F[1] / most, -simplified(A[1]), 1e-3);
     }
+    // small creepages, of the force itself: slip begins within the last element
+    for (double e = 1e-7; e < 1e-2; e *= 1.7) {
+        const double f = d.shear * w.a * w.b * w.kalker[1], A = 3 * 3.14159265358979323846 / 16 * f * e / most;
+        rolling(&w, 0, e * SPEED, 0, x);
+        kd_wheel_creep(&w, x, NULL, F, NULL);
+        assert_near(F[1] / most / simplified(A), -1, 2e-3);
+    }
     rolling(&w, 5, 0, 0, x);
     kd_wheel_creep(&w, x, NULL, F, NULL);
     assert_near(F[0] / most, -1, 1e-3);

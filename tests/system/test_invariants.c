@@ -246,12 +246,49 @@ static void energy_behind_impacts(void **state)
     close_subject(&s);
 }
 
+// ---- drives ---------------------------------------------------------------------------------------------------------
+
+// Powers depend on accelerations and multipliers where a coordinate is moved, or a row reads the time; not where a coordinate
+// is held at a place, and not by a row of positions alone. The energy of such a model may be kept as an invariant.
+static void what_stands_brings_no_power(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *motion, *row;
+        bool        of_motion;
+    } cases[] = {
+        {"0.2", NULL, true},
+        {"place", NULL, true},
+        {"0.2*t", NULL, false},
+        {"0.2", "joint.b.q - 2*joint.c.q", true},
+        {"0.2", "joint.b.q - 2*joint.c.q - 0.1*t", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[1200], row[200] = "";
+        if (cases[i].row)
+            snprintf(row, sizeof row, "constraints:\n  row: {type: expression, value: \"%s\"}\n", cases[i].row);
+        snprintf(text, sizeof text,
+                 "kardan: 1\nparameters: {place: 0.2}\nbodies:\n  one: {mass: 2, inertia: [1, 1, 1]}\n"
+                 "  two: {mass: 1, inertia: [1, 1, 1]}\n  three: {mass: 1, inertia: [1, 1, 1]}\njoints:\n"
+                 "  a: {type: prismatic, bodies: [ground, one], point: [0, 0, 0], axis: [1, 0, 0], motion: %s}\n"
+                 "  b: {type: revolute, bodies: [one, two], point: [0, 0, 0], axis: [0, 1, 0]}\n"
+                 "  c: {type: revolute, bodies: [ground, three], point: [0, 1, 0], axis: [0, 1, 0]}\n"
+                 "%sinvariants:\n  energy: {type: energy}\n",
+                 cases[i].motion, row);
+        subject s = open_text(text, KD_JOINT);
+        if ((s.status >= 0) != cases[i].of_motion) print_error("%s, %s: %s\n", cases[i].motion, text, s.message);
+        assert_true((s.status >= 0) == cases[i].of_motion);
+        if (s.system) assert_true(kd_eom_definition(kd_system_eom(s.system))->energies_of_motion);
+        close_subject(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_are_exact),     cmocka_unit_test(racket_keeps_its_invariants),
         cmocka_unit_test(what_changes_is_refused), cmocka_unit_test(value_and_formulation),
-        cmocka_unit_test(energy_behind_impacts),
+        cmocka_unit_test(energy_behind_impacts),   cmocka_unit_test(what_stands_brings_no_power),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,15 +93,17 @@ static void slopes(void **state)
     kd_crg_destroy(crg);
 }
 
+// a road of two by two points, with further lines of $ROAD_CRG, modifiers, and what follows
+static const char small_rest[] =
+    "D:long section 1\nD:long section 2, m\n$$$$\n 0.1000000 0.2000000\n 0.3000000 0.4000000\n";
+static const char small_head[] =
+    "$ROAD_CRG\nREFERENCE_LINE_START_U = 5\nREFERENCE_LINE_END_U = 7\nREFERENCE_LINE_INCREMENT = 2\n"
+    "LONG_SECTION_V_RIGHT = -1\nLONG_SECTION_V_LEFT = 1\nreference_line_start_z = 3\n%s"
+    "$ROAD_CRG_MODS\n%s$KD_DEFINITION\n#:LRFI\n%s";
+
 // Heading, slope and banking without channel are constants of the head: z = z_0 + s u + b v + grid.
 static void constants(void **state)
 {
-    static const char rest[] =
-        "D:long section 1\nD:long section 2, m\n$$$$\n 0.1000000 0.2000000\n 0.3000000 0.4000000\n";
-    static const char head[] =
-        "$ROAD_CRG\nREFERENCE_LINE_START_U = 5\nREFERENCE_LINE_END_U = 7\nREFERENCE_LINE_INCREMENT = 2\n"
-        "LONG_SECTION_V_RIGHT = -1\nLONG_SECTION_V_LEFT = 1\nreference_line_start_z = 3\n%s"
-        "$ROAD_CRG_MODS\n%s$KD_DEFINITION\n#:LRFI\n%s";
     static const struct {
         const char *lines, *mods;
         double      slope, bank, phi;
@@ -117,13 +119,33 @@ static void constants(void **state)
         kd_crg *crg = NULL;
         char    text[2000], message[400] = "";
         double  x, y;
-        snprintf(text, sizeof text, head, list[i].lines, list[i].mods, rest);
+        snprintf(text, sizeof text, small_head, list[i].lines, list[i].mods, small_rest);
         if (kd_crg_parse("a.crg", text, strlen(text), &crg, message, sizeof message) != KD_OK) fail_msg("%s", message);
         const double z = 3 + list[i].slope * 1.5 + list[i].bank * 0.5 + 0.1 + 0.2 * 0.75 + 0.1 * 0.75;
         assert_true(fabs(kd_crg_elevation(crg, 6.5, 0.5) - z) < 1e-15);
         kd_crg_place(crg, 6.5, 0, &x, &y);
         assert_true(fabs(x - 1.5 * cos(list[i].phi)) < 1e-15 && fabs(y - 1.5 * sin(list[i].phi)) < 1e-15);
         assert_int_equal(kd_crg_modified(crg), *list[i].mods != 0);
+        assert_string_equal(kd_crg_unknown(crg), "");
+        kd_crg_destroy(crg);
+    }
+}
+
+// Names that are not known, or that would move the road, are told; those without effect are not.
+static void unknown_names(void **state)
+{
+    static const struct {
+        const char *lines, *told;
+    } list[] = {{"REFERENCE_LINE_BEGIN_U = 3.0\n", "reference_line_begin_u"},
+                {"reference_line_offset_x = 0.0\nReference_Line_Offset_Y = 0.5\n", "reference_line_offset_y"},
+                {"reference_line_offset_z = 0.0\nreference_line_end_phi = 0.4\nreference_line_start_lon = 9.1\n", ""}};
+    (void)state;
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        kd_crg *crg = NULL;
+        char    text[2000], message[400] = "";
+        snprintf(text, sizeof text, small_head, list[i].lines, "", small_rest);
+        if (kd_crg_parse("a.crg", text, strlen(text), &crg, message, sizeof message) != KD_OK) fail_msg("%s", message);
+        assert_string_equal(kd_crg_unknown(crg), list[i].told);
         kd_crg_destroy(crg);
     }
 }
@@ -219,7 +241,7 @@ static void refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(published_points), cmocka_unit_test(slopes),
-                                       cmocka_unit_test(constants), cmocka_unit_test(ranges),
-                                       cmocka_unit_test(refuses)};
+                                       cmocka_unit_test(constants),        cmocka_unit_test(unknown_names),
+                                       cmocka_unit_test(ranges),           cmocka_unit_test(refuses)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

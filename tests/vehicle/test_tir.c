@@ -139,6 +139,11 @@ static void refuses(void **state)
             "a.tir:30: deflections of a table must rise, and loads must not fall: '1 3'");
     refused("", "", "[BOTTOMING_CURVE]\n0 zero\n", "a.tir:28: two numbers are expected, not '0 zero'");
     refused("", "", "[BOTTOMING_CURVE]\n0 0\n", "a.tir: a table of loads needs two rows");
+    // zeros between the letters
+    static kd_tir tir;
+    char          message[400];
+    assert_int_equal(kd_tir_parse("a.tir", "[\0U\0N\0", 6, &tir, message, sizeof message), KD_ERR_FILE);
+    assert_string_equal(message, "a.tir: this is not a text (in UTF-16? it must be saved as UTF-8)");
     refused("", "USE_MODE = 7", "", "a.tir: USE_MODE must be 0 to 5, with 10 or 20 added");
     refused("", "TYRESIDE = 'RIHGT'", "", "a.tir:9: TYRESIDE must be LEFT, RIGHT, SYMMETRIC or UNKNOWN, not 'RIHGT'");
     refused("", "FE_METHOD = 'MAYBE'", "", "a.tir:9: FE_METHOD must be 'YES' or 'NO', not 'MAYBE'");
