@@ -67,9 +67,9 @@ bench: ## build and run all benchmarks
 	cmake --build build -j$(JOBS)
 	tools/run-bench build
 
-sanitize: ## all tests with the address and undefined-behaviour sanitizers; SHORT=1: without those of tests/long
+sanitize: ## all tests with the address and undefined-behaviour sanitizers; SHORT=1: those of tests/long are neither built nor run
 	tools/setup build test
-	cmake --preset sanitize -DKARDAN_WERROR=$(if $(filter 1,$(WERROR)),ON,OFF)
+	cmake --preset sanitize -DKARDAN_WERROR=$(if $(filter 1,$(WERROR)),ON,OFF) -DKARDAN_SHORT=$(if $(SHORT),ON,OFF)
 	cmake --build build-sanitize -j$(JOBS)
 	SHORT=$(SHORT) TEST_TIMEOUT=$${TEST_TIMEOUT:-900} tools/run-tests build-sanitize
 

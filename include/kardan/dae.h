@@ -209,7 +209,11 @@ struct kd_dae {
     // Set while an iteration asks for residuals, whose result is solved for again when a step ends: error of what the
     // formulation finds out for x alone, beside the size of that, which does not matter. 0: to rounding
     double slack;
+    // With slack, set by an integrator that goes on iterating where it must: the formulation may answer with what leaves more than
+    // the slack, but little enough for the next answer, if it says so by unsettled. An iteration does not end there.
+    bool patient, unsettled;
     // Called by the integrators after every attempt of a step; NULL: nobody listens.
+    bool jumped; // set by the driver: a restart behind a kink is one behind a jump, which weighs
     void (*observe)(const kd_attempt_report *report, void *context);
     void *observer;
 };

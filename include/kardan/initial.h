@@ -53,6 +53,9 @@ typedef struct kd_consistency {
 // x need not be consistent and is not changed.
 KD_API kd_status kd_initial_residuals(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
                                       kd_consistency *out) KD_NODISCARD;
+// The same at an evaluation point of the caller, which is moved; NULL: one for the call.
+KD_API kd_status kd_initial_residuals_at(const kd_eom *eom, kd_eom_data *point, const kd_inputs *inputs,
+                                         const kd_state *x, kd_consistency *out) KD_NODISCARD;
 
 // Forces that depend on multipliers (friction), directly or through w, must not be so large that accelerations and
 // multipliers are no longer determined: generalised Gruebler condition, S1 Eq. 23.  Method: docs/methods/friction.md

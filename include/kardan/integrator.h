@@ -269,6 +269,9 @@ KD_API void kd_integrator_refresh(kd_integrator *integrator);
 // factors of gamma F_x' + F_x, this is gamma; 0: derivatives that serve here, but no factors: whoever makes some need
 // not tell; < 0: neither.
 KD_API double kd_integrator_gamma(const kd_integrator *integrator);
+// Estimated errors, in tolerances, of steps that a method with a memory made with less than its order behind restarts:
+// they point the same way, time and again, and add up. 0: the method keeps its order there.
+KD_API double kd_integrator_lost(const kd_integrator *integrator);
 
 KD_API double        kd_integrator_time(const kd_integrator *integrator);
 KD_API double        kd_integrator_time_old(const kd_integrator *integrator); // start of the last accepted step

@@ -92,11 +92,13 @@ static bool are_arguments_good(const kd_compare_side *sides, int nsides, const k
         kd_text(message, size, "%d sets of equations; 1 to %d can be compared", nsides, (int)KD_COMPARE_SIDES);
         return false;
     }
+    // a comparison needs some time to look at
     for (int i = 0; i < nsides; i++)
         if (!(o->t_end > sides[i].start->t)) {
             kd_text(message, size, "the end t = %g s does not lie behind the start", o->t_end);
             return false;
         }
+    // accuracies from loose to tight, so that a run can be judged by the next one
     bool falls = o->ntolerances >= 0 && o->ntolerances <= KD_COMPARE_TOLERANCES;
     for (int i = 0; falls && o->tolerances && i < o->ntolerances; i++)
         falls = o->tolerances[i] > 0 && o->tolerances[i] < 1 && (i == 0 || o->tolerances[i] < o->tolerances[i - 1]);
@@ -295,6 +297,7 @@ static bool begin_run(present_run *r, kd_run_request *request, int index)
     kd_compare_run *run = &p->c->run[index];
     char            method[120];
     r->progress = (kd_compare_progress){.run = p->begun++, .runs = p->c->nruns, .words = r->words};
+    // left out, stopped, or of no use: the time is up, or looser tolerances have shown that it ends no better
     if (run->outcome == KD_COMPARE_LEFT_OUT || p->c->stopped || p->status < 0 || is_hopeless(p, run, p->level))
         return false;
     kd_text(r->words, sizeof r->words, "%s, tolerance %.0e", kd_compare_run_words(p->c, run, method, sizeof method),

@@ -175,6 +175,7 @@ kd_status kd_channels_create(const kd_compare_side *side, kd_channels *c)
     *c = (kd_channels){0};
     c->list = kd_arena_cut(&c->arena, (size_t)most, sizeof *c->list);
     if (c->arena.failed) return KD_ERR_MEMORY;
+    // motions of bodies are the same in all coordinate sets, components are those of one
     if (side->system) {
         add_bodies(c, kd_system_model(side->system));
     } else {
@@ -183,6 +184,7 @@ kd_status kd_channels_create(const kd_compare_side *side, kd_channels *c)
     }
     add_components(c, side->eom, KD_NAME_R, d.nr);
     add_components(c, side->eom, KD_NAME_Y, d.ny);
+    // outputs stand last; those that read forces are less accurate than motions
     for (int i = 0; i < d.ny; i++) c->list[c->count - d.ny + i].is_output = true;
     return d.ny > 0 ? mark_forces(c, side) : KD_OK;
 }

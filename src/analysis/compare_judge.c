@@ -431,6 +431,7 @@ static void find_spreads(jury *u)
     kd_comparison      *c = j->result;
     for (int k = 0; k < c->nchannels; k++) {
         kd_compare_channel *channel = &c->channel[k];
+        // without a companion nothing is known about the reference itself
         channel->scale = u->scale[k];
         channel->spread = c->companion >= 0 ? 0 : NAN;
         for (int row = 0; c->companion >= 0 && row < u->rows; row++) {

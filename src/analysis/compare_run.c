@@ -39,9 +39,11 @@ static void observe(runner *r, const kd_state *x)
     kd_track_of_run *track = r->track;
     int              row = track->rows;
     double           begun = kd_thread_seconds(), violation[2];
+    // an instant shows its left and its right limit: the second takes the row of the first
     if (row > 0 && track->times[row - 1] == x->t) row--;
     if (row == track->ntimes || track->times[row] != x->t) return;
     double *values = track->value + (size_t)row * (size_t)track->nvalues;
+    // time of observing is no time of the method
     r->observed = kd_observer_take(r->observer, x, values, violation);
     for (int i = 0; r->observed >= 0 && i < track->nvalues; i++)
         if (!isfinite(values[i])) r->observed = KD_ERR_NOT_FINITE;
@@ -85,6 +87,7 @@ static void note_outcome(runner *r, kd_status status, const char *message)
 {
     kd_compare_run *out = r->out;
     out->status = r->observed < 0 ? r->observed : status;
+    // refused by the method itself, stopped by the user, cut off by the limit; what is left went wrong or well
     if (status == KD_ERR_UNSUPPORTED || status == KD_ERR_UNAVAILABLE)
         out->outcome = KD_COMPARE_REFUSED;
     else if (r->stopped)
@@ -93,6 +96,7 @@ static void note_outcome(runner *r, kd_status status, const char *message)
         out->outcome = KD_COMPARE_CUT;
     else
         out->outcome = out->status < 0 || status == KD_STOPPED ? KD_COMPARE_FAILED : KD_COMPARE_DONE;
+    // the reason in words
     if (out->outcome == KD_COMPARE_CUT)
         kd_text(out->message, sizeof out->message, "cut off at t = %.4g s", out->t);
     else if (r->observed < 0)
@@ -146,6 +150,7 @@ kd_status kd_run_once(const kd_run_request *q, kd_track_of_run *track, kd_compar
     kd_status    status = kd_observer_create(q->side, &observer);
     if (status >= 0) status = kd_state_create(q->side->eom, &x);
     if (status < 0) goto done;
+    // the first run is observed; those that follow are for the clock only
     r.observer = observer;
     track->rows = 0;
     out->position_level = out->velocity_level = 0;
@@ -153,6 +158,7 @@ kd_status kd_run_once(const kd_run_request *q, kd_track_of_run *track, kd_compar
     status = run_repetition(&r, x);
     r.observer = NULL;
     double sum = out->seconds;
+    // short runs again, until the best time of several says something
     for (int i = 1; i < q->repetitions && out->outcome == KD_COMPARE_DONE && out->seconds < SHORT && sum < LONG; i++) {
         if (run_repetition(&r, x) < 0 || r.stopped) break;
         sum += kd_thread_seconds() - r.begun;

@@ -29,6 +29,7 @@ static void put_run(kd_writer *w, const kd_comparison *c, const kd_compare_run *
     bool            began = s->steps > 0 || s->accepted > 0;
     kd_write(w, "  %-9s %-28s %6.0e ", c->side[r->side],
              kd_compare_method_words(&c->method[r->method], method, sizeof method), r->tolerance);
+    // counts only of runs that began
     if (began)
         kd_write(w, "%8ld %6ld %9ld %7ld ", s->accepted, s->rejected_error + s->rejected_newton,
                  s->residuals + s->for_differences, s->jacobians);
@@ -38,6 +39,7 @@ static void put_run(kd_writer *w, const kd_comparison *c, const kd_compare_run *
              number(r->error, "%.1e", error, sizeof error), number(r->output_error, "%.1e", output, sizeof output),
              number(began ? fmax(r->position_level, r->velocity_level) : NAN, "%.0e", level, sizeof level),
              r->is_reference ? "reference" : kd_compare_outcome_word(r->outcome));
+    // why it did not end, or how far it can be trusted
     if (r->outcome != KD_COMPARE_DONE && r->message[0] && r->outcome != KD_COMPARE_CUT) kd_write(w, ": %s", r->message);
     if (r->outcome == KD_COMPARE_CUT) kd_write(w, " at t = %.4g s", r->t);
     if (r->outcome == KD_COMPARE_DONE && r->t_good < c->t_end) kd_write(w, ", good to t = %.4g s", r->t_good);
@@ -78,6 +80,7 @@ static void put_reference(kd_writer *w, const kd_comparison *c)
         kd_write(w, "No other run can confirm it: the errors are differences from it, not more.\n");
         return;
     }
+    // how much the word of the second best is worth: only another method is a witness
     const kd_compare_run *other = &c->run[c->companion];
     bool                  independent = kd_are_independent(c, r, other);
     kd_write(w, "%s %s at %.0e differs from it by %.1e%s: smaller errors are not resolved.\n",

@@ -220,12 +220,15 @@ static bool run_partner(kd_cross_check *k, kd_status *status)
     kd_compare_method partner[PARTNERS];
     const int         count = list_partners(partner);
     int               attempts = 0;
+    // other coordinates share the least code with the run
     for (int s = k->nsides - 1; s >= 0; s--)
         for (int i = 0; i < count && attempts < ATTEMPTS && *status >= 0; i++) {
+            // a method of its own family would make the same errors
             if (partner[i].integrator == k->own_kind) continue;
             if (explicit_twins(k->own_kind, partner[i].integrator)) continue;
             k->partner = kd_compare_method_options(&partner[i]);
             kd_dims d = kd_eom_dims(k->side[s].eom);
+            // without constraints there is nothing to project onto
             if (d.nlambda + d.nmu == 0) k->partner.formulation_options.projection = KD_PROJECT_NEVER;
             k->partner_side = s;
             attempts++;

@@ -22,12 +22,12 @@ kd_status kd_modes_near(const kd_eom *eom, const kd_inputs *inputs, const kd_sta
 
 #else
 
-#include <arpack.h>
 #include <math.h>
 #include <stdint.h>
 
 #include "analysis/internal.h"
 #include "analysis/pencil.h"
+#include "core/arpack_late.h"
 #include "math/blas.h"
 
 #define TWO_PI 6.28318530717958647692
@@ -234,6 +234,7 @@ static kd_status find_modes(search *s, int count, kd_modes *m, char *message, si
         if (status == KD_ERR_UNSUPPORTED)
             kd_text(message, size, "the linear equations are singular: constraints may be redundant");
     }
+    // ARPACK keeps state of its own: one search at a time
     if (status >= 0) {
         kd_arpack_enter();
         status = iterate_arnoldi(s);
@@ -241,6 +242,7 @@ static kd_status find_modes(search *s, int count, kd_modes *m, char *message, si
         if (status < 0) kd_text(message, size, "Arnoldi's method found no eigenvalue: ask for other ones or fewer");
     }
     if (status < 0) return status;
+    // of a conjugate pair one half is told; nearest to the target first
     int halves = list_halves(s);
     if (halves > count) halves = count;
     sort_by_magnitude(s, halves);
@@ -253,6 +255,12 @@ kd_status kd_modes_near(const kd_eom *eom, const kd_inputs *inputs, const kd_sta
     kd_text(message, size, "%s", "");
     if (modes) *modes = NULL;
     if (!eom || !x || !modes || count < 1 || !(frequency >= 0) || !isfinite(frequency)) return KD_ERR_ARGUMENT;
+    char why[300];
+    if (!kd_arpack_load(why, sizeof why)) {
+        kd_text(message, size, "few modes of large models: %s", why);
+        return KD_ERR_UNAVAILABLE;
+    }
+    // eigenvalues next to i 2 pi f, of the pencil that is never made full
     search    s = {.target = I * TWO_PI * frequency};
     kd_modes *m = kd_alloc(sizeof *m);
     if (m) m->memory = kd_alloc(sizeof(kd_arena));
@@ -261,6 +269,7 @@ kd_status kd_modes_near(const kd_eom *eom, const kd_inputs *inputs, const kd_sta
     if (status >= 0) status = find_modes(&s, count, m, message, size);
     kd_pencil_release(&s.pencil);
     kd_arena_release(&s.arena);
+    // the modes own their memory
     if (status >= 0) {
         *modes = m;
         return KD_OK;

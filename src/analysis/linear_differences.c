@@ -74,17 +74,20 @@ static void set_point(const mobile *m)
 static kd_eval move_variable(const mobile *m, kd_var var, int j, double h)
 {
     const kd_linearizer *l = m->l;
+    // rates of inputs stand behind all variables
     if (var == KD_VAR_COUNT) {
         m->rate[j] = l->u[l->n.nu + j] + h;
         set_point(m);
         return KD_EVAL_OK;
     }
     const double *x = original(l, var);
+    // anything but positions is a vector
     if (var != KD_P) {
         m->at[var][j] = x[j] + h;
         set_point(m);
         return KD_EVAL_OK;
     }
+    // p + h e_j on the manifold: one increment of a velocity's direction
     m->e[j] = h;
     kd_eval answer = kd_eom_oplus(l->data, x, m->e, m->at[KD_P]);
     m->e[j] = 0;
@@ -189,8 +192,10 @@ static double find_column(const mobile *m, const probe *q, double h)
 {
     const int rows = kd_eom_rows(m->l->eom, q->fn);
     double    last = 0;
+    // rows that a coarser search has settled keep their value
     for (int i = 0; i < rows; i++)
         if (!m->sure[i]) m->error[i] = INFINITY;
+    // Richardson's table over halved steps; where the function has no value it begins anew
     for (int level = 0, l = 0; l < LEVELS; l++, h /= 2) {
         if (difference(m, q, h, m->table[level % 2][0]) != KD_EVAL_OK) {
             level = 0; // a step too far
@@ -292,10 +297,12 @@ static kd_status difference_rates(const mobile *m, kd_fn fn)
 {
     kd_linearizer *l = m->l;
     const int      nu = l->n.nu, rows = kd_eom_rows(l->eom, fn);
+    // level 0: u', 1: u''; constraints on position level know neither
     for (int level = 0; level < 2 && fn != KD_G && rows > 0 && nu > 0; level++) {
         bool    depends = false;
         double *block = kd_cut_matrix(&l->work, rows, nu);
         if (!block) return KD_ERR_MEMORY;
+        // columns that are 0 are not worth a block
         for (int j = 0; j < nu; j++) {
             const probe q = {fn, KD_VAR_COUNT, level * nu + j};
             if (!difference_column(m, &q) || kd_norm_max(rows, m->column) == 0) continue;

@@ -161,6 +161,7 @@ static kd_status prepare_system(reduction *q)
     const int      m = n.nlambda + n.nmu, size = n.nv + n.nw + m;
     variation     *x = &q->x;
     q->size = size;
+    // the system of a, w, lambda, mu for one right-hand side after the other
     q->K = kd_cut_matrix(&l->work, size, size);
     q->pivot = kd_cut_int(&l->work, size);
     q->row_scale = kd_cut_double(&l->work, size);
@@ -169,6 +170,7 @@ static kd_status prepare_system(reduction *q)
     x->level = kd_cut_double(&l->work, m);
     x->rhs = kd_cut_double(&l->work, size);
     if (l->work.failed) return KD_ERR_MEMORY;
+    // its solution lies in the order of the unknowns: parts of rhs are the variations themselves
     x->by[KD_A] = x->rhs;
     x->by[KD_W] = x->rhs + n.nv;
     x->by[KD_LAMBDA] = x->rhs + n.nv + n.nw;

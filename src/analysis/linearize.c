@@ -45,10 +45,12 @@ static void want_block(kd_linearizer *l, kd_fn fn, kd_var var)
 static kd_status make_room(kd_linearizer *l)
 {
     const kd_dims n = l->n;
+    // derivatives of all functions by all variables, of Z v by p in addition
     for (int i = 0; i < FUNCTIONS; i++)
         for (int j = 0; j < VARIABLES; j++) want_block(l, functions[i], variables[j]);
     want_block(l, KD_KINEMATICS, KD_P);
     const int m = n.nlambda + n.nmu;
+    // kinematics and constraints at the point
     l->u = kd_cut_double(&l->work, 3 * n.nu);
     l->unit = kd_cut_double(&l->work, n.nv);
     l->Z = kd_cut_matrix(&l->work, n.np, n.nv);
@@ -126,10 +128,12 @@ static kd_eval evaluate_derivatives(kd_linearizer *l)
     if (answer == KD_EVAL_OK && m > 0)
         answer = kd_eom_constraint_matrices(l->data, n.nlambda ? l->GZ : NULL, n.nmu ? HZ : NULL);
     if (answer != KD_EVAL_OK) return answer;
+    // GZ and HZ become rows of one matrix, from the last column back: HZ lies where they go
     for (int j = n.nv - 1; j >= 0; j--) {
         for (int i = n.nmu - 1; i >= 0; i--) l->J[n.nlambda + i + j * m] = HZ[i + j * n.nmu];
         for (int i = 0; i < n.nlambda; i++) l->J[i + j * m] = l->GZ[i + j * n.nlambda];
     }
+    // rows that are switched off hold nothing
     memcpy(l->active, l->x->active_lambda, (size_t)n.nlambda);
     memcpy(l->active + n.nlambda, l->x->active_mu, (size_t)n.nmu);
     return answer;

@@ -56,6 +56,7 @@ static bool make_room(kd_locus *l, int more)
 {
     const int count = l->first[l->n];
     if (count + more <= l->room) return true;
+    // twice as much, so that all growth together costs as much as the last
     const int room = 2 * l->room + more;
     double   *real = kd_alloc((size_t)room * sizeof *real), *imaginary = kd_alloc((size_t)room * sizeof *imaginary);
     if (!real || !imaginary) {

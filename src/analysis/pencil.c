@@ -57,6 +57,7 @@ static bool add_multipliers(kd_pencil *p, kd_var var, int row, int column)
 static bool list_blocks(kd_pencil *p)
 {
     int row = 2 * p->n.nv;
+    // columns in the order of the unknowns: increments, velocities, then what is algebraic
     for (int k = 0; k < EQUATIONS; k++) {
         const kd_fn fn = EQUATION[k];
         int         column = 0;
@@ -64,6 +65,7 @@ static bool list_blocks(kd_pencil *p)
             const kd_var var = UNKNOWN[j];
             const int    columns = kd_eom_columns(p->eom, var);
             if (columns > 0 && kd_eom_rows(p->eom, fn) > 0 && kd_eom_depends(p->eom, fn, var)) {
+                // constraint forces are the transposed rows, besides what forces take from multipliers
                 const bool multiplier = fn == KD_RESIDUAL && (var == KD_LAMBDA || var == KD_MU);
                 if (multiplier ? !add_multipliers(p, var, row, column) : !add_block(p, fn, var, row, column, false))
                     return false;
@@ -122,10 +124,12 @@ static void add_entry(kd_pencil *p, int row, int column, double value)
 static void fill_matrix(kd_pencil *p)
 {
     const int nv = p->n.nv, first = p->order - p->n.nlambda - p->n.nmu;
+    // kinematics: e' = dv, and dv' is the acceleration among the algebraic unknowns
     for (int i = 0; i < nv; i++) {
         add_entry(p, i, nv + i, 1);
         add_entry(p, nv + i, p->dynamic + i, 1);
     }
+    // derivatives, of transposed blocks the other way round
     for (int k = 0; k < p->nblocks; k++) {
         const kd_pencil_block *b = &p->block[k];
         for (int j = 0; j < b->pattern.columns; j++)
@@ -135,8 +139,10 @@ static void fill_matrix(kd_pencil *p)
                     add_entry(p, row, b->column + (b->transposed ? b->pattern.row[i] : j), b->value[i]);
             }
     }
+    // a multiplier that is switched off: 1 times itself is 0
     for (int i = first; i < p->order; i++)
         if (is_inactive(p, i)) add_entry(p, i, i, 1);
+    // where the shift of A - sigma B is subtracted
     for (int i = 0; i < p->dynamic; i++) p->diagonal[i] = kd_columns_find(&p->pattern, i, i);
 }
 
@@ -165,12 +171,6 @@ static kd_status cut_matrices(kd_pencil *p)
     return p->arena.failed ? KD_ERR_MEMORY : kd_sparse_lu_create(p->order, p->pattern.column, p->pattern.row, &p->lu);
 }
 
-static kd_status refuse(char *message, size_t size, const char *why)
-{
-    kd_text(message, size, "%s", why);
-    return KD_ERR_UNSUPPORTED;
-}
-
 kd_status kd_pencil_create(kd_pencil *p, const kd_eom *eom, const kd_inputs *inputs, const kd_state *x, char *message,
                            size_t size)
 {
@@ -179,7 +179,8 @@ kd_status kd_pencil_create(kd_pencil *p, const kd_eom *eom, const kd_inputs *inp
     *p = (kd_pencil){.eom = eom, .n = n, .dynamic = 2 * n.nv + n.nr};
     p->order = p->dynamic + n.nv + n.nw + n.ns + n.nlambda + n.nmu;
     if (kd_eom_definition(eom)->Z && kd_norm_max(n.nv, x->v) > 0)
-        return refuse(message, size, "few modes of a model in motion need coordinates without quaternions");
+        return kd_refuse(KD_ERR_UNSUPPORTED, message, size,
+                         "few modes of a model in motion need coordinates without quaternions");
     // a consistent state of its own
     kd_status status = kd_state_create(eom, &p->x);
     if (status < 0) return status;
@@ -191,7 +192,8 @@ kd_status kd_pencil_create(kd_pencil *p, const kd_eom *eom, const kd_inputs *inp
     // derivatives that the equations have, and where they go
     if (!list_blocks(p))
         return p->arena.failed ? KD_ERR_MEMORY
-                               : refuse(message, size, "the equations give no sparse derivatives, and are too large");
+                               : kd_refuse(KD_ERR_UNSUPPORTED, message, size,
+                                           "the equations give no sparse derivatives, and are too large");
     status = find_places(p);
     if (status >= 0) status = cut_matrices(p);
     if (status < 0) return status;

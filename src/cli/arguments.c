@@ -29,7 +29,13 @@ static void show_help(const kd_cli_syntax *syntax)
     if (syntax->details) printf("\n%s", syntax->details);
 }
 
-static bool complain(const kd_cli_option *option, const char *value, const char *wanted)
+bool kd_cli_refuse(const char *text)
+{
+    fprintf(stderr, "kardan: %s\n", text);
+    return false;
+}
+
+static bool refuse_value(const kd_cli_option *option, const char *value, const char *wanted)
 {
     fprintf(stderr, "kardan: %s wants %s, not '%s'\n", option->name, wanted, value);
     return false;
@@ -43,10 +49,10 @@ static bool take_number(const kd_cli_option *option, const char *value)
     // strtod accepts "inf" and "nan": no option means them
     bool is_number = end != value && *end == '\0' && isfinite(number);
     if (option->kind == KD_CLI_POSITIVE && (!is_number || number <= 0))
-        return complain(option, value, "a positive number");
-    if (option->kind == KD_CLI_SIGNED && !is_number) return complain(option, value, "a number");
+        return refuse_value(option, value, "a positive number");
+    if (option->kind == KD_CLI_SIGNED && !is_number) return refuse_value(option, value, "a number");
     if (!is_number || (number < 0 && option->kind != KD_CLI_SIGNED))
-        return complain(option, value, "a number that is not negative");
+        return refuse_value(option, value, "a number that is not negative");
     *(double *)option->target = number;
     return true;
 }
@@ -58,7 +64,7 @@ static bool take_count(const kd_cli_option *option, const char *value)
     errno = 0;
     long number = strtol(value, &end, 10);
     if (end == value || *end != '\0' || errno != 0 || number < 1 || number > LARGEST_COUNT)
-        return complain(option, value, "a whole number from 1 to 1000000");
+        return refuse_value(option, value, "a whole number from 1 to 1000000");
     *(int *)option->target = (int)number;
     return true;
 }
@@ -122,7 +128,7 @@ static bool take_option(const kd_cli_syntax *syntax, int argc, char **argv, int 
         if (strlen(option->name) != length || strncmp(option->name, word, length) != 0) continue;
         // a flag takes no value
         if (option->kind == KD_CLI_FLAG) {
-            if (equals) return complain(option, equals + 1, "no value");
+            if (equals) return refuse_value(option, equals + 1, "no value");
             *(bool *)option->target = true;
             return true;
         }

@@ -101,6 +101,9 @@ typedef enum kd_cli_parsed { KD_CLI_GO, KD_CLI_HELP_SHOWN, KD_CLI_WRONG } kd_cli
 // standard error.
 kd_cli_parsed kd_cli_parse(const kd_cli_syntax *syntax, int argc, char **argv);
 
+// "kardan: TEXT" on standard error; false
+bool kd_cli_refuse(const char *text);
+
 // ---- words ----------------------------------------------------------------------------------------------------------
 // "kardan: unknown WHAT 'WORD', did you mean 'NEAREST'?" on standard error, or the list if none is near.
 // what may begin with where the word stands: "file.yaml:4:7: run: |channel".

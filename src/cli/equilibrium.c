@@ -309,7 +309,7 @@ static bool save_page(quest *q)
 }
 
 // the start is kept, to tell what moved
-static int find(quest *q)
+static int find_equilibrium(quest *q)
 {
     const kd_subject *s = &q->subject;
     const size_t      np = (size_t)kd_eom_dims(s->eom).np;
@@ -341,7 +341,7 @@ int kd_cli_equilibrium(int argc, char **argv)
     kd_cli_parsed parsed = read_arguments(&q, argc, argv);
     if (parsed != KD_CLI_GO) return parsed == KD_CLI_WRONG ? KD_EXIT_USAGE : KD_EXIT_OK;
     int status;
-    if (kd_subject_open(&q.subject, &q.request, &status)) status = find(&q);
+    if (kd_subject_open(&q.subject, &q.request, &status)) status = find_equilibrium(&q);
     free(q.before);
     kd_subject_close(&q.subject);
     return status;

@@ -57,7 +57,7 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
     return kd_cli_parse(&syntax, argc, argv);
 }
 
-static bool complain(const char *what, const char *word)
+static bool refuse_word(const char *what, const char *word)
 {
     fprintf(stderr, "kardan: %s '%s'\n", what, word);
     return false;
@@ -67,10 +67,10 @@ static bool complain(const char *what, const char *word)
 static bool choose(task *t, kd_fmu_export_options *o, char *inputs, const char **list, int most)
 {
     static const char *const KINDS[] = {"me", "cs", "both"};
-    if (strcmp(t->operand[0], "fmu") != 0) return complain("export knows fmu only, not", t->operand[0]);
-    if (!kd_subject_is_file(t->operand[1])) return complain("not a model file (.yaml, .urdf):", t->operand[1]);
+    if (strcmp(t->operand[0], "fmu") != 0) return refuse_word("export knows fmu only, not", t->operand[0]);
+    if (!kd_subject_is_file(t->operand[1])) return refuse_word("not a model file (.yaml, .urdf):", t->operand[1]);
     if (t->version && strcmp(t->version, "2") != 0 && strcmp(t->version, "3") != 0)
-        return complain("--fmi wants 2 or 3, not", t->version);
+        return refuse_word("--fmi wants 2 or 3, not", t->version);
     const int kind = t->kind ? kd_cli_choose("kind", t->kind, KINDS, 3) : 2;
     if (kind < 0) return false;
     o->version = t->version ? t->version[0] - '0' : 3;

@@ -12,6 +12,7 @@
 #include "cli/method.h"
 #include "cli/pull.h"
 #include "core/text.h"
+#include "drawing/drawing.h"
 #include "drawing/scene.h"
 #include "model/build.h"
 #include "report/viewer.h"
@@ -44,6 +45,7 @@ struct kd_live {
     kd_certifier       *certifier;
     kd_certificate_kind kind; // of its certificate
     kd_probe           *probe;
+    kd_drawing         *drawing; // knows the surfaces that deform
     char                folder[1000];
     // parameters and inputs
     int                nparameters, nu;
@@ -160,8 +162,10 @@ static void drop_simulation(kd_live *l)
     kd_live_run_drop(&l->run);
     kd_certifier_destroy(l->certifier);
     kd_probe_destroy(l->probe);
+    kd_drawing_destroy(l->drawing);
     l->certifier = NULL;
     l->probe = NULL;
+    l->drawing = NULL;
 }
 
 // Of the equations as they are now, from the state as it is now
@@ -179,6 +183,7 @@ static kd_status make_simulation(kd_live *l, char *message, size_t size)
     kd_status status = kd_certifier_create(l->subject.eom, &l->inputs, &l->certifier);
     kd_certifier_ask(l->certifier, l->kind = opt.certificate, NULL);
     if (status >= 0) status = kd_subject_probe(&l->subject, &l->inputs, &l->probe);
+    if (status >= 0) status = kd_drawing_create(l->subject.system, 1, &l->drawing);
     if (status >= 0)
         status = kd_live_run_make(&l->run, l->subject.eom, &l->inputs, &opt, l->step, l->subject.x, message, size);
     if (status >= 0) status = kd_probe_set(l->probe, l->subject.x);
@@ -524,12 +529,18 @@ char *kd_live_scene(kd_live *l, unsigned generation, size_t *length)
     kd_scene scene;
     if (!file) return NULL;
     // a film of one picture: the scene is sized by it
-    const double *pose = kd_probe_values(l->probe, KD_GROUP_POSE);
-    const kd_film film = {.model = kd_system_model(l->subject.system),
-                          .nframes = 1,
-                          .t = &l->subject.x->t,
-                          .pose = pose,
-                          .system = l->subject.system};
+    const double  *pose = kd_probe_values(l->probe, KD_GROUP_POSE);
+    const kd_film *flexible = kd_drawing_film(l->drawing);
+    const double  *q = kd_drawing_amplitudes(l->drawing, l->probe);
+    const kd_film  film = {.model = kd_system_model(l->subject.system),
+                           .nframes = 1,
+                           .t = &l->subject.x->t,
+                           .pose = pose,
+                           .system = l->subject.system,
+                           .ndeformed = flexible->ndeformed,
+                           .namplitudes = flexible->namplitudes,
+                           .deformed = flexible->deformed,
+                           .amplitude = q};
     // what the page shows first
     kd_json json = begin_message(file, "scene");
     kd_json_count(&json, "generation", (long)generation);
@@ -539,7 +550,8 @@ char *kd_live_scene(kd_live *l, unsigned generation, size_t *length)
     kd_json_count(&json, "rows", 0);
     kd_json_raw(&json, "events", "[]");
     // the mechanism; numbers of a scene need nine digits
-    const bool draws = pose && film.model->nbodies > 0 && kd_scene_build(&film, &scene) == KD_OK;
+    const bool known = pose && (q || film.namplitudes == 0);
+    const bool draws = known && film.model->nbodies > 0 && kd_scene_build(&film, &scene) == KD_OK;
     if (draws) {
         json.digits = "%.9g";
         kd_viewer_put_mechanism(&json, &scene);
@@ -642,6 +654,11 @@ const double *kd_live_frame(kd_live *l, unsigned generation, size_t *count)
     *out++ = l->running;
     memcpy(out, pose, (size_t)n * sizeof *out);
     out += n;
+    // amplitudes of surfaces that deform, as the scene has them
+    const double *q = kd_drawing_amplitudes(l->drawing, l->probe);
+    const int     nq = kd_drawing_film(l->drawing)->namplitudes;
+    if (nq > 0 && !q) return NULL;
+    for (int i = 0; i < nq; i++) *out++ = q[i];
     for (int i = 0; i < l->nchannels; i++) *out++ = kd_probe_value(l->probe, l->channel[i]);
     *count = (size_t)(out - l->frame);
     return l->frame;
@@ -659,7 +676,8 @@ static kd_status make_handles(kd_live *l)
     l->theta = calloc((size_t)n + 1, sizeof *l->theta);
     l->held = calloc((size_t)l->nu + 1, sizeof *l->held);
     l->value = calloc((size_t)l->nu + 1, sizeof *l->value);
-    const size_t room = FRONT + 7 * (size_t)s->model->nbodies + MOST_CHANNELS;
+    size_t room = FRONT + 7 * (size_t)s->model->nbodies + MOST_CHANNELS;
+    for (int i = 0; i < s->model->nbodies; i++) room += (size_t)s->model->body[i].nmodes;
     l->frame = calloc(room, sizeof *l->frame);
     if (!l->parameter || !l->theta || !l->held || !l->value || !l->frame) return KD_ERR_MEMORY;
     kd_model_parameters(s->model, l->parameter, n);

@@ -80,12 +80,6 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
     return kd_cli_parse(&syntax, argc, argv);
 }
 
-static bool complain(const char *text)
-{
-    fprintf(stderr, "kardan: %s\n", text);
-    return false;
-}
-
 // ---- what is asked for ----------------------------------------------------------------------------------------------
 
 static bool find_body(task *t)
@@ -98,9 +92,9 @@ static bool find_body(task *t)
         flexible++;
         if (!t->body_name || strcmp(m->body[i].name, t->body_name) == 0) t->body = i;
     }
-    if (!m) return complain("flexible bodies are in model files; this is an example written in C");
-    if (flexible == 0) return complain("the model has no flexible body");
-    if (!t->body_name && flexible > 1) return complain("which flexible body? Give --body NAME");
+    if (!m) return kd_cli_refuse("flexible bodies are in model files; this is an example written in C");
+    if (flexible == 0) return kd_cli_refuse("the model has no flexible body");
+    if (!t->body_name && flexible > 1) return kd_cli_refuse("which flexible body? Give --body NAME");
     if (t->body >= 0) return true;
     fprintf(stderr, "kardan: there is no flexible body '%s'\n", t->body_name);
     return false;
@@ -109,7 +103,7 @@ static bool find_body(task *t)
 static bool read_instants(task *t)
 {
     const double start = t->subject.x->t;
-    if (t->at.count > MOST_CASES) return complain("more than 100 load cases");
+    if (t->at.count > MOST_CASES) return kd_cli_refuse("more than 100 load cases");
     for (int i = 0; i < t->at.count; i++) {
         char        *end;
         const double value = kd_read_number(t->at.word[i], &end);
@@ -123,7 +117,7 @@ static bool read_instants(task *t)
     }
     if (isnan(t->end)) t->end = t->subject.run.t_end;
     if (t->ncases > 0) t->end = fmax(t->end, t->instant[t->ncases - 1]);
-    if (!(t->end >= start)) return complain("the end of the run is not known: give --end T");
+    if (!(t->end >= start)) return kd_cli_refuse("the end of the run is not known: give --end T");
     if (!(t->every > 0)) t->every = (t->end - start) / USUAL_ROWS;
     return true;
 }
@@ -135,12 +129,12 @@ static bool open_part(task *t)
     const char    *path = kd_model_part_path(t->subject.model, b->def.read);
     if (t->ncases == 0) return true;
     if (!path || !kd_text_has_ending(path, ".yaml") || b->def.pieces > 1)
-        return complain(
+        return kd_cli_refuse(
             "load cases need a part file (.yaml) with the matrices of its finite elements: 'flexible' of the "
             "body names something else");
-    if (kd_part_read_structure(path, &t->part, t->message, sizeof t->message) < 0) return complain(t->message);
+    if (kd_part_read_structure(path, &t->part, t->message, sizeof t->message) < 0) return kd_cli_refuse(t->message);
     t->f = kd_cut_double(&t->arena, t->part.structure.n);
-    return t->f || complain("out of memory");
+    return t->f || kd_cli_refuse("out of memory");
 }
 
 // ---- the table ------------------------------------------------------------------------------------------------------
@@ -165,7 +159,7 @@ static bool open_table(task *t)
     const kd_body           *b = &t->subject.model->body[t->body];
     columns                 *c = kd_arena_cut(&t->arena, 1, sizeof *c);
     char                     path[PATH_SIZE];
-    if (!c) return complain("out of memory");
+    if (!c) return kd_cli_refuse("out of memory");
     add_column(t, c, "s", "%s", "t", 0);
     for (int k = 0; k < b->nmodes; k++) add_column(t, c, "", "%s%d", "q", k + 1);
     for (int k = 0; k < b->nmodes; k++) add_column(t, c, "", "%s%d", "v", k + 1);
@@ -187,9 +181,9 @@ static bool open_table(task *t)
         }
     t->ncolumns = c->n;
     t->row = kd_cut_double(&t->arena, c->n);
-    if (t->arena.failed) return complain("out of memory");
+    if (t->arena.failed) return kd_cli_refuse("out of memory");
     kd_text(path, sizeof path, "%s/%s-%s-loads.csv", t->folder, t->subject.name, b->name);
-    if (kd_csv_create(path, c->n, &t->csv, t->message, sizeof t->message) < 0) return complain(t->message);
+    if (kd_csv_create(path, c->n, &t->csv, t->message, sizeof t->message) < 0) return kd_cli_refuse(t->message);
     kd_csv_comment(t->csv, "loads on the flexible body", b->name);
     kd_csv_comment(t->csv, "model", t->request.word);
     kd_csv_comment_row(t->csv, "units", c->unit);
@@ -214,7 +208,7 @@ static bool write_row(task *t)
     }
     for (int i = 0; i < l->nframes; i++, to += 6)
         kd_carried_deflection(t->subject.model->body[t->body].def.read, l, i, to);
-    return kd_csv_row(t->csv, t->row) >= 0 || complain("the table cannot be written");
+    return kd_csv_row(t->csv, t->row) >= 0 || kd_cli_refuse("the table cannot be written");
 }
 
 // ---- stress ---------------------------------------------------------------------------------------------------------
@@ -233,7 +227,7 @@ static bool write_stress(task *t)
     int                     hottest;
     if (f->nplaces == 0) return true;
     kd_text(path, sizeof path, "%s/%s-%s-stress.csv", t->folder, t->subject.name, b->name);
-    if (kd_csv_create(path, COLUMNS, &csv, t->message, sizeof t->message) < 0) return complain(t->message);
+    if (kd_csv_create(path, COLUMNS, &csv, t->message, sizeof t->message) < 0) return kd_cli_refuse(t->message);
     kd_csv_comment(csv, "largest von Mises stress of the flexible body", b->name);
     kd_csv_comment(csv, "model", t->request.word);
     for (int i = 0; i < f->nspots; i++) {
@@ -248,10 +242,10 @@ static bool write_stress(task *t)
                                       t->spots.t[i]};
         if (kd_csv_row(csv, row) < 0) {
             kd_csv_abandon(csv);
-            return complain("the table cannot be written");
+            return kd_cli_refuse("the table cannot be written");
         }
     }
-    if (kd_csv_close(csv, t->message, sizeof t->message) < 0) return complain(t->message);
+    if (kd_csv_close(csv, t->message, sizeof t->message) < 0) return kd_cli_refuse(t->message);
     if (t->quiet || kd_hot_spots_rank(&t->spots, 1, &hottest) < 1) return true;
     kd_stress_place_words(f, hottest, words, sizeof words);
     printf("stress      %s: largest %.4g MPa, %s, t = %.6g s\n", path, 1e-6 * t->spots.mises[hottest], words,
@@ -276,7 +270,7 @@ static bool write_case(task *t, double time)
     const kd_fe_structure *s = &t->part.structure;
     char                   path[PATH_SIZE], part[PATH_SIZE + 8], title[PATH_SIZE];
     if (t->part.nfaces != b->def.read->nframes || kd_load_case_inertia(s, b->def.read, &t->loads, t->f) < 0)
-        return complain("the finite elements of the part file are not those of the body");
+        return kd_cli_refuse("the finite elements of the part file are not those of the body");
     const kd_load_balance sum = kd_load_case_balance(s, b->def.read, &t->loads, t->f);
     kd_text(path, sizeof path, "%s/%s-%s-%.6g.inp", t->folder, t->subject.name, b->name, time);
     kd_text(part, sizeof part, "%s.part", path);
@@ -303,7 +297,7 @@ static bool look(task *t)
 {
     const kd_status status = kd_carried_now(t->simulation, t->subject.system, t->body, &t->loads);
     if (status >= 0 && t->spots.body) kd_hot_spots_see(&t->spots, kd_simulation_state(t->simulation)->t, t->loads.q);
-    return status >= 0 || complain(kd_status_sentence(status));
+    return status >= 0 || kd_cli_refuse(kd_status_sentence(status));
 }
 
 // rows and load cases up to the end
@@ -315,7 +309,7 @@ static bool go_through(task *t)
         const double row = fmin(start + (double)k * t->every, t->end);
         const double next = t->next_case < t->ncases ? fmin(t->instant[t->next_case], row) : row;
         if (next > kd_simulation_state(t->simulation)->t + close && kd_simulation_run(t->simulation, next) < 0)
-            return complain(kd_simulation_message(t->simulation));
+            return kd_cli_refuse(kd_simulation_message(t->simulation));
         if (!look(t)) return false;
         if (next >= row - close && !write_row(t)) return false;
         for (; t->next_case < t->ncases && t->instant[t->next_case] <= next + close; t->next_case++)
@@ -332,35 +326,37 @@ static bool open_run(task *t)
     kd_method             method = {.run = &s->run, .fixed = true};
     kd_equilibrium_result result;
     const kd_body        *b = &s->model->body[t->body];
-    if (t->rest && kd_cli_rest(s, false, true, &result, t->message, sizeof t->message) < 0) return complain(t->message);
-    if (!kd_carried_loads_cut(b->nmodes, b->def.read->nframes, &t->arena, &t->loads)) return complain("out of memory");
+    if (t->rest && kd_cli_rest(s, false, true, &result, t->message, sizeof t->message) < 0)
+        return kd_cli_refuse(t->message);
+    if (!kd_carried_loads_cut(b->nmodes, b->def.read->nframes, &t->arena, &t->loads))
+        return kd_cli_refuse("out of memory");
     if (b->def.read->nplaces > 0 && !kd_hot_spots_cut(b->def.read, b->nmodes, &t->arena, &t->spots))
-        return complain("out of memory");
+        return kd_cli_refuse("out of memory");
     if (!kd_method_read(&method)) return false;
     kd_method_decide(&method, s);
     const kd_simulation_options options = kd_method_for_run(&method);
     if (kd_simulation_create(s->eom, kd_subject_inputs(s), &options, s->x, &t->simulation, t->message,
                              sizeof t->message) < 0)
-        return complain(t->message);
+        return kd_cli_refuse(t->message);
     return true;
 }
 
 static bool work(task *t)
 {
     if (!t->folder) t->folder = "results";
-    if (kd_cli_make_folder(t->folder, t->message, sizeof t->message) < 0) return complain(t->message);
+    if (kd_cli_make_folder(t->folder, t->message, sizeof t->message) < 0) return kd_cli_refuse(t->message);
     if (!open_part(t) || !open_run(t) || !open_table(t)) return false;
     if (!go_through(t) || !write_stress(t)) return false;
     kd_csv *csv = t->csv;
     t->csv = NULL;
-    return kd_csv_close(csv, t->message, sizeof t->message) >= 0 || complain(t->message);
+    return kd_csv_close(csv, t->message, sizeof t->message) >= 0 || kd_cli_refuse(t->message);
 }
 
 int kd_cli_loads(int argc, char **argv)
 {
     task *t = kd_alloc(sizeof *t);
     int   status = KD_EXIT_FAILED;
-    if (!t) return complain("out of memory"), KD_EXIT_FAILED;
+    if (!t) return kd_cli_refuse("out of memory"), KD_EXIT_FAILED;
     t->end = NAN;
     const kd_cli_parsed parsed = read_arguments(t, argc, argv);
     if (parsed != KD_CLI_GO)

@@ -54,7 +54,7 @@ static bool read_range(locus *t, const char *vary)
 }
 
 // N values, ends included
-static double value_of(const locus *t, int i)
+static double parameter_at(const locus *t, int i)
 {
     return t->from + (t->to - t->from) * i / (t->steps - 1);
 }
@@ -88,12 +88,12 @@ static void tell_step(locus *t, int step, const kd_modes *m)
 {
     char key[40];
     if (!t->as_json) {
-        tell_row(m, value_of(t, step));
+        tell_row(m, parameter_at(t, step));
         return;
     }
     snprintf(key, sizeof key, "%d", step);
     kd_json_open(&t->json, key);
-    kd_json_number(&t->json, "value", value_of(t, step));
+    kd_json_number(&t->json, "value", parameter_at(t, step));
     kd_cli_tell_modes(&t->json, m);
     kd_json_close(&t->json);
 }
@@ -123,7 +123,8 @@ static kd_status add_to_page(locus *t, const kd_operating_point *point, int step
     kd_status status = KD_OK;
     for (int k = 0, i = 0; k < m->n && i < shown && status >= 0; k++) {
         if (!(m->imaginary[k] > 0)) continue;
-        status = kd_cli_add_mode(point, k, value_of(t, step), every > 0 && step % every == 0 ? t->scale : 0, t->page);
+        status =
+            kd_cli_add_mode(point, k, parameter_at(t, step), every > 0 && step % every == 0 ? t->scale : 0, t->page);
         i++;
     }
     return status;
@@ -134,7 +135,8 @@ static int add_row(locus *t, const kd_operating_point *point, int step)
 {
     snprintf(t->subject, sizeof t->subject, "%s", point->subject.name);
     if (step == 0 && !open_page(t)) return KD_EXIT_FAILED;
-    if (kd_locus_add(t->found, value_of(t, step), point->modes) < 0 || (t->page && add_to_page(t, point, step) < 0)) {
+    if (kd_locus_add(t->found, parameter_at(t, step), point->modes) < 0 ||
+        (t->page && add_to_page(t, point, step) < 0)) {
         fputs("kardan: out of memory\n", stderr);
         return KD_EXIT_FAILED;
     }
@@ -147,8 +149,8 @@ static bool one_value(locus *t, int worker, int step)
 {
     kd_operating_point *point = &t->point[worker];
     int                 status = KD_EXIT_OK;
-    bool                good = point->modes || step == 0 || open_at(t, point, value_of(t, 0), &status);
-    good = good && open_at(t, point, value_of(t, step), &status);
+    bool                good = point->modes || step == 0 || open_at(t, point, parameter_at(t, 0), &status);
+    good = good && open_at(t, point, parameter_at(t, step), &status);
     kd_crew_turn_begin(&t->turn, step);
     if (t->status == KD_EXIT_OK) t->status = good ? add_row(t, point, step) : status;
     good = t->status == KD_EXIT_OK;

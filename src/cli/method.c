@@ -280,7 +280,7 @@ bool kd_method_setting_of(const kd_method *m, int i, kd_method_setting *out, cha
 // ---- what fits together ---------------------------------------------------------------------------------------------
 
 // one sentence: what, why, what works
-static bool refuse(const char *what, const char *why, const char *works)
+static bool refuse_method(const char *what, const char *why, const char *works)
 {
     fprintf(stderr, "kardan: %s: %s; %s works\n", what, why, works);
     return false;
@@ -311,18 +311,18 @@ static bool fits_pictures(const kd_method *m)
         o->derivatives != KD_DERIVATIVES_ANALYTIC || o->update != KD_UPDATE_FULL || o->explicit_form || m->shows_matrix;
     // forms whose matrix is not that of a Newton iteration have no picture
     if (m->shows_matrix && !form->strategies)
-        return refuse("--jacobian-plots with this formulation",
-                      form->has_rhs ? "its equations are solved inside"
-                                    : "its matrix is reduced by selectors that change",
-                      "--formulation ggl");
+        return refuse_method("--jacobian-plots with this formulation",
+                             form->has_rhs ? "its equations are solved inside"
+                                           : "its matrix is reduced by selectors that change",
+                             "--formulation ggl");
     // svd was chosen because of the start: then these options cannot be had
     if (o->constraints == KD_DECOMPOSE_SVD && special && !m->decomposition)
-        return refuse("--derivatives, --update, --form or --jacobian-plots with svd",
-                      "the constraints are redundant at the start, which svd alone can solve",
-                      "leaving these options out");
+        return refuse_method("--derivatives, --update, --form or --jacobian-plots with svd",
+                             "the constraints are redundant at the start, which svd alone can solve",
+                             "leaving these options out");
     if (o->constraints == KD_DECOMPOSE_SVD && m->shows_matrix)
-        return refuse("--jacobian-plots with svd", "its rows are combinations that change with the position",
-                      "--decomposition lu");
+        return refuse_method("--jacobian-plots with svd", "its rows are combinations that change with the position",
+                             "--decomposition lu");
     return true;
 }
 
@@ -331,13 +331,14 @@ static bool fits_words(const kd_method *m)
 {
     const kd_formulation_options *o = &m->options.formulation_options;
     if (m->pattern && o->derivatives != KD_DERIVATIVES_GROUPED)
-        return refuse("--pattern", "only grouped differences have a pattern", "--derivatives grouped");
+        return refuse_method("--pattern", "only grouped differences have a pattern", "--derivatives grouped");
     if (m->parametrisation && m->options.formulation != KD_STATESPACE)
-        return refuse("--parametrisation", "only statespace has coordinates of its own", "--formulation statespace");
+        return refuse_method("--parametrisation", "only statespace has coordinates of its own",
+                             "--formulation statespace");
     if (m->projection_bound > 0 && m->projection && o->projection != KD_PROJECT_BOUND)
-        return refuse("--projection-bound", "only --projection bound looks at it", "leaving one of the two out");
+        return refuse_method("--projection-bound", "only --projection bound looks at it", "leaving one of the two out");
     if (m->family && !kd_integrator_variants(m->options.integrator))
-        return refuse("--method", "this integrator is one method only", "--integrator cvode --method adams");
+        return refuse_method("--method", "this integrator is one method only", "--integrator cvode --method adams");
     return true;
 }
 
@@ -348,7 +349,7 @@ static bool fits_order(const kd_method *m)
     const kd_integrator_info    *about = kd_integrator_about(m->options.integrator, o);
     if (m->order_max <= 0) return true;
     if (!about->order_option)
-        return refuse("--order-max", "this integrator has no order that can be chosen", "--integrator bdf");
+        return refuse_method("--order-max", "this integrator has no order that can be chosen", "--integrator bdf");
     // orders between least and highest, but for a gap
     const bool within = m->order_max >= about->order_least && m->order_max <= about->order;
     char       why[120], works[60], gap[20] = "";
@@ -356,7 +357,7 @@ static bool fits_order(const kd_method *m)
     if (about->order_gap > 0) kd_text(gap, sizeof gap, " without %d", about->order_gap);
     kd_text(why, sizeof why, "%s has the orders %d to %d%s", about->own_word, about->order_least, about->order, gap);
     kd_text(works, sizeof works, "--order-max %d", about->order);
-    return refuse("--order-max", why, works);
+    return refuse_method("--order-max", why, works);
 }
 
 // words, order, pictures, then the rules of the library
@@ -366,7 +367,7 @@ static bool parts_fit(const kd_method *m)
     char      works[120];
     if (!fits_words(m) || !fits_order(m) || !fits_pictures(m)) return false;
     return !kd_method_misfit(&m->options, &found) ||
-           refuse(found.what, found.why, typed(found.works, works, sizeof works));
+           refuse_method(found.what, found.why, typed(found.works, works, sizeof works));
 }
 
 // where the model file says so, the places are told

@@ -149,12 +149,6 @@ static kd_cli_parsed read_arguments(task *t, int argc, char **argv)
     return kd_cli_parse(&syntax, argc, argv);
 }
 
-static bool complain(const char *text)
-{
-    fprintf(stderr, "kardan: %s\n", text);
-    return false;
-}
-
 #define CHOOSE(what, word, list) kd_cli_choose(what, word, list, (int)(sizeof(list) / sizeof *(list)))
 
 // ggl is of index 2, and corrects positions before the velocities are known
@@ -172,7 +166,7 @@ static bool choose_words(task *t)
     int projector = t->projector ? CHOOSE("projector", t->projector, PROJECTORS) : (int)o->projector;
     int forces = t->forces ? CHOOSE("forces", t->forces, FORCES) : 0;
     if (jacobian < 0 || projector < 0 || forces < 0) return false;
-    if (t->index > 2) return complain("--index wants 1 (acceleration level) or 2 (velocity level)");
+    if (t->index > 2) return kd_cli_refuse("--index wants 1 (acceleration level) or 2 (velocity level)");
     if (t->index > 0) o->index = t->index;
     o->jacobian = (kd_realtime_jacobian)jacobian;
     o->projector = (kd_realtime_projector)projector;
@@ -202,33 +196,34 @@ static bool method_fits(const task *t)
     bool has_matrix = o->jacobian != KD_REALTIME_EXPLICIT && o->jacobian != KD_REALTIME_J3;
     // stabilisation and its parameters
     if (o->stabilisation == KD_REALTIME_GGL && o->index == 1)
-        return complain("--stabilisation ggl is of index 2; --index 1 works with projection and baumgarte");
+        return kd_cli_refuse("--stabilisation ggl is of index 2; --index 1 works with projection and baumgarte");
     if (o->stabilisation == KD_REALTIME_GGL && !ggl_fits(t))
-        return complain("--stabilisation ggl corrects positions before the velocities are known; --velocities-first "
-                        "and --jacobian exact work with projection");
+        return kd_cli_refuse(
+            "--stabilisation ggl corrects positions before the velocities are known; --velocities-first "
+            "and --jacobian exact work with projection");
     if (o->stabilisation != KD_REALTIME_BAUMGARTE && (o->alpha >= 0 || o->beta >= 0))
-        return complain("--alpha and --beta are for --stabilisation baumgarte");
-    if (o->beta >= 0 && o->index == 2) return complain("--beta is for --index 1; index 2 has --alpha alone");
+        return kd_cli_refuse("--alpha and --beta are for --stabilisation baumgarte");
+    if (o->beta >= 0 && o->index == 2) return kd_cli_refuse("--beta is for --index 1; index 2 has --alpha alone");
     if (o->stabilisation != KD_REALTIME_REGULARISATION && o->epsilon >= 0)
-        return complain("--epsilon is for --stabilisation regularisation");
-    if (t->projector && !projects) return complain("--projector is for --stabilisation projection and ggl");
+        return kd_cli_refuse("--epsilon is for --stabilisation regularisation");
+    if (t->projector && !projects) return kd_cli_refuse("--projector is for --stabilisation projection and ggl");
     // derivatives in the matrix
     if (t->stiff && !has_matrix)
-        return complain("--stiff chooses derivatives in the matrix; --jacobian explicit and j3 have none there");
+        return kd_cli_refuse("--stiff chooses derivatives in the matrix; --jacobian explicit and j3 have none there");
     if (t->stiff && o->jacobian == KD_REALTIME_EXACT && strcmp(t->stiff, "all") != 0)
-        return complain("--jacobian exact takes all derivatives; --stiff chooses those of j1 and j2");
+        return kd_cli_refuse("--jacobian exact takes all derivatives; --stiff chooses those of j1 and j2");
     if (t->forces && (o->velocities_first || (o->jacobian != KD_REALTIME_J1 && o->jacobian != KD_REALTIME_J2)))
-        return complain("--forces is for --jacobian j1 and j2 with positions first; the others have no choice");
+        return kd_cli_refuse("--forces is for --jacobian j1 and j2 with positions first; the others have no choice");
     if (o->refresh > 1 && !renews_in_parts(t))
-        return complain("--refresh is for stiff elements of models with --jacobian j1 or j2 and --forces new");
+        return kd_cli_refuse("--refresh is for stiff elements of models with --jacobian j1 or j2 and --forces new");
     // everything around the steps
     if (!isnan(t->max_misses) && t->max_misses != floor(t->max_misses))
-        return complain("--max-misses wants a whole number");
+        return kd_cli_refuse("--max-misses wants a whole number");
     if (!isnan(t->port) && (t->port != floor(t->port) || t->port > 65535))
-        return complain("--listen wants a port from 0 to 65535");
-    if (t->key && isnan(t->port)) return complain("--key is for --listen");
-    if (t->priority > 99) return complain("--priority wants a number from 1 to 99");
-    if (!isnan(t->from) && !t->start_state) return complain("--from is for --start-state");
+        return kd_cli_refuse("--listen wants a port from 0 to 65535");
+    if (t->key && isnan(t->port)) return kd_cli_refuse("--key is for --listen");
+    if (t->priority > 99) return kd_cli_refuse("--priority wants a number from 1 to 99");
+    if (!isnan(t->from) && !t->start_state) return kd_cli_refuse("--from is for --start-state");
     return true;
 }
 
@@ -263,7 +258,7 @@ static bool plan(task *t)
         }
         t->subject.news[0] = '\0'; // of a start that is not taken
     }
-    if (t->go_on && t->start) return complain("--continue and --start-state are two starts; choose one");
+    if (t->go_on && t->start) return kd_cli_refuse("--continue and --start-state are two starts; choose one");
     if (!kd_realtime_saved_read(t)) return false;
     double start = t->start ? t->start->t : t->saved ? kd_saved_time(t->saved) : t->subject.x->t, h = t->options.h;
     // steps: as many as reach the end of the model, or --duration
@@ -273,7 +268,7 @@ static bool plan(task *t)
         return false;
     }
     // a count of steps is a long, but nobody waits for so many
-    if (!(t->duration / h <= MOST_STEPS)) return complain("these are more than a billion steps");
+    if (!(t->duration / h <= MOST_STEPS)) return kd_cli_refuse("these are more than a billion steps");
     // whole steps; one more only if rounding is not the reason
     t->nsteps = (long)fmax(1, ceil(t->duration / h * (1 - 1e-9)));
     if (t->intervals == 0) t->intervals = run->intervals > 0 ? run->intervals : 500;
@@ -329,7 +324,7 @@ static bool choose_stiff(task *t)
             continue;
         }
         if (!t->subject.system)
-            return complain("equations written in C say themselves what is stiff; --stiff all takes everything");
+            return kd_cli_refuse("equations written in C say themselves what is stiff; --stiff all takes everything");
         if (strcmp(word, "criterion") == 0 ? !apply_criterion(t) : !mark_stiff(t, word)) return false;
     }
     return true;

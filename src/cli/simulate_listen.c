@@ -32,7 +32,7 @@ static kd_eval inputs_at(double t, void *context, double *u, double *du, double 
     return answer;
 }
 
-static kd_status refuse(kd_simulate_task *t, const char *why)
+static kd_status refuse_listening(kd_simulate_task *t, const char *why)
 {
     kd_text(t->message, sizeof t->message, "--listen: %s", why);
     return KD_ERR_CONNECTION;
@@ -41,19 +41,19 @@ static kd_status refuse(kd_simulate_task *t, const char *why)
 kd_status kd_simulate_listen(kd_simulate_task *t)
 {
     int port = (int)t->port;
-    if (!(t->macro_step > 0)) return refuse(t, "the length of the macro steps is needed: --macro-step H");
+    if (!(t->macro_step > 0)) return refuse_listening(t, "the length of the macro steps is needed: --macro-step H");
     if (t->go_on || t->cross_check || t->write_state)
-        return refuse(
+        return refuse_listening(
             t, "a run with a controller outside cannot be repeated: no --continue, --cross-check, --write-state");
     struct kd_simulate_line *l = t->line = calloc(1, sizeof *l);
     if (!l) return KD_ERR_MEMORY;
     l->wire.socket = -1;
     if (t->key && !wire_read_key(t->key, &l->wire.key, l->wire.message, sizeof l->wire.message))
-        return refuse(t, l->wire.message);
+        return refuse_listening(t, l->wire.message);
     const bool listens = wire_listen(&l->wire, &port) == WIRE_OK;
     if (listens) fprintf(stderr, "kardan: listening on port %d\n", port);
     if (!listens || !kd_wire_meet(&l->wire, t->subject.eom, t->patience, l->read, l->write))
-        return refuse(t, l->wire.message);
+        return refuse_listening(t, l->wire.message);
     l->own = t->subject.inputs;
     t->subject.inputs = (kd_inputs){inputs_at, l};
     return kd_subject_probe(&t->subject, NULL, &l->probe);
@@ -65,7 +65,7 @@ static kd_status read_outputs(kd_simulate_task *t, double *out)
     struct kd_simulate_line *l = t->line;
     const kd_status          status = kd_probe_set(l->probe, t->subject.x);
     const double            *y = status >= 0 ? kd_probe_values(l->probe, KD_GROUP_Y) : NULL;
-    if (!y && l->wire.ports.nreads > 0) return refuse(t, kd_probe_message(l->probe));
+    if (!y && l->wire.ports.nreads > 0) return refuse_listening(t, kd_probe_message(l->probe));
     for (int k = 0; k < l->wire.ports.nreads; k++) out[k] = y[l->read[k]];
     return KD_OK;
 }
@@ -89,7 +89,7 @@ static kd_status exchange(kd_simulate_task *t, uint64_t number)
             : answer == WIRE_WRONG ? "the controller answered with values that are not finite"
             : answer == WIRE_ENDED ? "the controller has gone"
                                    : l->wire.message);
-    return refuse(t, why);
+    return refuse_listening(t, why);
 }
 
 kd_status kd_simulate_run_listening(kd_simulate_task *t)

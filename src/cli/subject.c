@@ -192,7 +192,7 @@ static void name_of_file(const char *path, char *name, size_t size)
 }
 
 // the sentence of the status, then all that the reader found
-static bool complain(const kd_subject *s, kd_status status)
+static bool tell_findings(const kd_subject *s, kd_status status)
 {
     const char *message = s->message;
     if (!message[0]) message = kd_status_sentence(status);
@@ -251,7 +251,7 @@ static bool read_model(kd_subject *s, const kd_subject_request *r, int *exit_sta
     *exit_status = KD_EXIT_FAILED;
     // the reader leaves its report in the message
     kd_status status = format->read(s, r, settings);
-    if (status < 0) return complain(s, status);
+    if (status < 0) return tell_findings(s, status);
     s->title = kd_model_title(s->model);
     if (!s->title[0]) s->title = s->name;
     s->run = *kd_model_run(s->model);
@@ -281,18 +281,18 @@ static bool make_system(kd_subject *s, bool unassembled)
     opt.libraries = s->libraries;
     if (s->fmu_timeout > 0) opt.fmu_timeout = s->fmu_timeout;
     kd_status status = kd_system_create(s->model, &opt, &s->system, s->message, sizeof s->message);
-    if (status < 0) return complain(s, status);
+    if (status < 0) return tell_findings(s, status);
     s->eom = kd_system_eom(s->system);
     const kd_inputs *inputs = kd_system_inputs(s->system);
     if (inputs) s->inputs = *inputs;
     s->info = kd_system_info_of(s->system);
     status = kd_state_create(s->eom, &s->x);
-    if (status < 0) return complain(s, status);
+    if (status < 0) return tell_findings(s, status);
     status = s->start = kd_system_start(s->system, s->x, s->news, sizeof s->news);
     // kardan check looks at models that cannot be assembled, too
     if (status >= 0 || unassembled) return true;
     kd_text(s->message, sizeof s->message, "%s", s->news);
-    return complain(s, status);
+    return tell_findings(s, status);
 }
 
 bool kd_subject_change(kd_subject *s, int n, const char *const *name, const double *value)
@@ -420,7 +420,7 @@ bool kd_subject_attach(kd_subject *s, const char *name, const kd_user_force_def 
 {
     drop_system(s);
     kd_status status = kd_model_attach(s->model, name, def);
-    return status < 0 ? complain(s, status) : make_system(s, false);
+    return status < 0 ? tell_findings(s, status) : make_system(s, false);
 }
 
 // ---- exported -------------------------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ static bool names(const char *word, const char *name)
     return strncmp(word, name, length) == 0 && (name[length] == '\0' || strchr(". [", name[length]));
 }
 
-static bool complain(const char *option, const char *word)
+static bool refuse_name(const char *option, const char *word)
 {
     fprintf(stderr, "kardan: %s: the model has no '%s'; kardan info --channels lists the names\n", option, word);
     return false;
@@ -112,12 +112,12 @@ static bool find_adjustable(quest *q, const char *word)
     // parameters of a model file
     if (q->count == before && q->subject.model && q->count < MOST) {
         const kd_parameter *parameter = kd_model_parameter(q->subject.model, word);
-        if (!parameter) return complain("--adjust", word);
+        if (!parameter) return refuse_name("--adjust", word);
         snprintf(q->parameter[q->nparameters], NAME_SIZE, "%s", word);
         q->list[q->count++] =
             (kd_adjustable){.kind = KD_VAR_COUNT, .index = q->nparameters++, .value = parameter->value};
     }
-    return q->count > before || complain("--adjust", word);
+    return q->count > before || refuse_name("--adjust", word);
 }
 
 // ---- parameters of a model file -------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ static bool mark(quest *q, const char *option, const char *word, bool *p, bool *
         if (is) p[i] = value;
         found = found || is;
     }
-    return found || complain(option, word);
+    return found || refuse_name(option, word);
 }
 
 // a list that is cut word by word
@@ -305,7 +305,7 @@ static void tell_text(const quest *q)
     printf("\n");
 }
 
-static int find(quest *q)
+static int find_trim(quest *q)
 {
     kd_subject     *s = &q->subject;
     const kd_dims   n = kd_eom_dims(s->eom);
@@ -341,7 +341,7 @@ int kd_cli_trim(int argc, char **argv)
     if (kd_subject_open(&q.subject, &q.request, &status)) {
         status = KD_EXIT_USAGE;
         // words that are wrong are a matter of usage
-        if (read_words(&q)) status = read_values(&q) ? find(&q) : KD_EXIT_FAILED;
+        if (read_words(&q)) status = read_values(&q) ? find_trim(&q) : KD_EXIT_FAILED;
     }
     free(q.free_p);
     free(q.free_v);

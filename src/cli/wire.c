@@ -52,7 +52,7 @@ static double now(void)
 }
 
 // with the reason of the system
-static wire_status fail(wire *l, const char *what)
+static wire_status tell_system_error(wire *l, const char *what)
 {
     snprintf(l->message, sizeof l->message, "%s: %s", what, strerror(errno));
     return WIRE_FAILED;
@@ -71,7 +71,7 @@ static wire_status open_socket(wire *l)
 {
     const wire_key key = l->key;
     *l = (wire){.socket = socket(AF_INET, SOCK_DGRAM, 0), .key = key};
-    return l->socket < 0 ? fail(l, "no socket") : WIRE_OK;
+    return l->socket < 0 ? tell_system_error(l, "no socket") : WIRE_OK;
 }
 
 void wire_close(wire *l)
@@ -156,11 +156,11 @@ static wire_status send_datagram(wire *l, datagram *d)
     // the code comes last: it covers what was filled in
     d->magic = MAGIC;
     d->session = l->session;
-    if (l->key.size > 0 && !find_code(&l->key, d, d->code)) return fail(l, "code");
+    if (l->key.size > 0 && !find_code(&l->key, d, d->code)) return tell_system_error(l, "code");
     ssize_t sent = sendto(l->socket, d, sizeof *d, 0, (const struct sockaddr *)&l->peer, sizeof l->peer);
     // nobody listens (any more): the same as a datagram that is lost
     if (sent == (ssize_t)sizeof *d || errno == ECONNREFUSED || errno == EAGAIN || errno == ENOBUFS) return WIRE_OK;
-    return fail(l, "sending");
+    return tell_system_error(l, "sending");
 }
 
 // Is it of this protocol, of the other side, and has it the right code? What is not is counted.
@@ -194,7 +194,7 @@ static wire_status get(wire *l, datagram *d, double until, int *leftovers)
         FD_ZERO(&set);
         FD_SET(l->socket, &set);
         int ready = pselect(l->socket + 1, &set, NULL, NULL, &wait, NULL);
-        if (ready < 0 && errno != EINTR) return fail(l, "waiting");
+        if (ready < 0 && errno != EINTR) return tell_system_error(l, "waiting");
         if (ready <= 0 && now() >= until) return WIRE_HELD;
         if (ready <= 0) continue;
         // who speaks first, and rightly, is the other side
@@ -213,8 +213,8 @@ wire_status wire_listen(wire *l, int *port)
     // port 0: the system chooses, and tells which
     socklen_t size = sizeof address;
     if (open_socket(l) != WIRE_OK) return WIRE_FAILED;
-    if (bind(l->socket, (struct sockaddr *)&address, sizeof address) != 0) return fail(l, "listening");
-    if (getsockname(l->socket, (struct sockaddr *)&address, &size) != 0) return fail(l, "listening");
+    if (bind(l->socket, (struct sockaddr *)&address, sizeof address) != 0) return tell_system_error(l, "listening");
+    if (getsockname(l->socket, (struct sockaddr *)&address, &size) != 0) return tell_system_error(l, "listening");
     *port = ntohs(address.sin_port);
     l->session = new_session();
     return WIRE_OK;

@@ -12,7 +12,7 @@
 static const double SLICE = 0.1; // [s] of waiting between two looks at Ctrl-C
 
 // An input or output by its name, inputs also without "input." in front; -1: there is none
-static int find(const kd_eom *eom, kd_kind kind, int n, const char *name)
+static int find_named(const kd_eom *eom, kd_kind kind, int n, const char *name)
 {
     // names of paths or without their first word
     char own[200], whole[60];
@@ -30,11 +30,11 @@ static bool find_ports(const wire *w, const kd_eom *eom, int *read, int *write, 
     const kd_dims d = kd_eom_dims(eom);
     // all are looked for, so that the last one that is missing is told
     for (int k = 0; k < w->ports.nreads; k++) {
-        read[k] = find(eom, KD_NAME_Y, d.ny, w->ports.read[k]);
+        read[k] = find_named(eom, KD_NAME_Y, d.ny, w->ports.read[k]);
         if (read[k] < 0) kd_text(refusal, size, "the model has no output '%s'", w->ports.read[k]);
     }
     for (int k = 0; k < w->ports.nwrites; k++) {
-        write[k] = find(eom, KD_NAME_U, d.nu, w->ports.write[k]);
+        write[k] = find_named(eom, KD_NAME_U, d.nu, w->ports.write[k]);
         if (write[k] < 0) kd_text(refusal, size, "the model has no input '%s'", w->ports.write[k]);
     }
     return refusal[0] == '\0';

@@ -124,6 +124,7 @@ void kd_cosim_certify(kd_cosim *c, kd_cosim_certificate *out)
     out->tolerance = c->opt.rtol;
     out->has_energy = c->nbonds > 0;
     out->nchecks = 0;
+    // what the run itself measured first, then one judgement for each kind of error
     find_error(c, out);
     if (out->status < 0) {
         kd_check *check = add(out, "run", KD_CHECK_BAD, NAN);
@@ -135,6 +136,7 @@ void kd_cosim_certify(kd_cosim *c, kd_cosim_certificate *out)
     out->contraction = c->contraction, out->preconditioned = c->preconditioned;
     if (out->has_joints) judge_joints(c, out);
     for (int s = 0; s < c->nsystems; s++) judge_system(out, c->system[s]);
+    // one bad check spoils the verdict
     out->clean = true;
     for (int i = 0; i < out->nchecks; i++) out->clean = out->clean && out->check[i].verdict != KD_CHECK_BAD;
 }

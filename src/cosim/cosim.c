@@ -167,6 +167,7 @@ static kd_status reserve(kd_cosim *c)
 {
     const int n = c->nconnections;
     kd_arena *a = &c->arena;
+    // signals of connections: past values for extrapolation, present, predicted and those of the half step
     for (int i = 0; i < KD_COSIM_PAST; i++) c->w_past[i] = kd_cut_double(a, n + 1);
     c->w = kd_cut_double(a, n + 1);
     c->predicted = kd_cut_double(a, n + 1);
@@ -174,16 +175,19 @@ static kd_status reserve(kd_cosim *c)
     c->before = kd_cut_matrix(a, KD_COSIM_PAST, n + 1);
     c->past_before = kd_cut_int(a, n + 1);
     c->course = kd_arena_cut(a, (size_t)n + 1, sizeof *c->course);
+    // joints between systems: multipliers, residuals, mobilities of both sides and their sum
     const int rows = c->nrows_joined;
     c->lambda = kd_cut_double(a, rows + 1);
     c->row_residual = kd_cut_double(a, rows + 1);
     c->row_work = kd_cut_matrix(a, 2 * rows + 1, rows + 1);
     for (int side = 0; side < 2; side++) c->delassus[side] = kd_cut_matrix(a, rows, rows + 1);
     c->P = kd_cut_matrix(a, rows, rows + 1);
+    // Jacobians of the iteration over connections and of algebraic loops
     kd_iteration *both[2] = {&c->iteration, &c->loop};
     for (int i = 0; i < 2; i++)
         *both[i] = (kd_iteration){kd_cut_matrix(a, n + 1, n + 1), kd_cut_int(a, n + 1), kd_cut_double(a, n + 1),
                                   kd_cut_double(a, n + 1), 0};
+    // what each system hears and tells
     for (int s = 0; s < c->nsystems; s++) {
         const kd_cosim_system *system = c->system[s];
         c->u[s] = kd_cut_double(a, system->ninputs + 1);
@@ -279,6 +283,7 @@ static kd_status start_systems(kd_cosim *c)
 {
     for (c->present_wave = 0; c->present_wave < c->nwaves; c->present_wave++) {
         kd_cosim_each(c, start_task, 0);
+        // systems of others one after the other: their processes and sockets want no company at the start
         for (int s = 0; s < c->nsystems; s++) {
             kd_cosim_system *system = c->system[s];
             if (c->wave[s] != c->present_wave || !is_foreign(system)) continue;
@@ -289,6 +294,7 @@ static kd_status start_systems(kd_cosim *c)
         }
         const kd_status status = kd_cosim_look(c);
         if (status < 0) return status;
+        // the next wave begins with what this one tells
         for (int s = 0; s < c->nsystems; s++)
             if (c->wave[s] == c->present_wave) (void)kd_cosim_take_outputs(c, s);
     }
@@ -379,10 +385,12 @@ kd_status kd_cosim_start(kd_cosim *c, char *message, size_t size)
     }
     c->started = true, c->started_at = kd_cosim_seconds();
     c->certificate = (kd_cosim_certificate){.error_name = ""};
+    // who depends on whom through direct feedthrough decides the order; room for all that follows
     find_order(c);
     find_waves(c);
     kd_status status = reserve(c);
     if (status >= 0) status = name_channels(c);
+    // from here on systems exist: threads, starts, what each is able to do, first values
     if (status >= 0) status = start_threads(c);
     if (status >= 0) status = start_systems(c);
     if (status >= 0) status = check_abilities(c);
@@ -405,6 +413,7 @@ kd_status kd_cosim_advance(kd_cosim *c, double t, char *message, size_t size)
         return KD_ERR_ARGUMENT;
     }
     kd_status status = KD_OK;
+    // macro steps as the control of their size wants them; rows at the wanted times
     while (c->T < t && status == KD_OK) {
         status = kd_cosim_macro_step(c, t);
         if (status == KD_OK) status = kd_cosim_record(c, c->T >= c->opt.t_end);
@@ -415,6 +424,7 @@ kd_status kd_cosim_advance(kd_cosim *c, double t, char *message, size_t size)
             status = KD_STOPPED;
         }
     }
+    // outputs that only rows need are read at the end
     if (status >= 0 && kd_cosim_read_rest(c) < 0) status = KD_ERR_NOT_FINITE;
     c->ended = status != KD_OK;
     return tell_failure(c, status, message, size);

@@ -25,7 +25,7 @@ static expression_system *of(kd_cosim_system *s)
 
 // ---- names ----------------------------------------------------------------------------------------------------------
 
-static bool find(const char *name, void *context, kd_symbol *out)
+static bool find_symbol(const char *name, void *context, kd_symbol *out)
 {
     const expression_system *e = context;
     *out = (kd_symbol){.kind = KD_SYMBOL_VARIABLE, .slot = 0};
@@ -136,7 +136,7 @@ static const kd_cosim_class CLASS = {.word = "expression",
 
 static kd_status compile(expression_system *e, const char *const *formula, kd_formula_fault *fault)
 {
-    const kd_symbols symbols = {find, suggest, e};
+    const kd_symbols symbols = {find_symbol, suggest, e};
     kd_expr_error    error;
     int              most = 1;
     for (int i = 0; i < e->base.noutputs; i++) {
@@ -169,11 +169,13 @@ kd_status kd_expression_system_create(const char *name, const kd_port *input, in
     e->dx = kd_cut_double(&e->arena, ninputs + 1);
     e->parameter = parameter, e->nparameters = nparameters;
     kd_status status = e->arena.failed ? KD_ERR_MEMORY : KD_OK;
+    // ports are copied, formulas compiled: neither belongs to the caller any more
     if (status >= 0) {
         if (ninputs > 0) memcpy(e->base.input, input, (size_t)ninputs * sizeof *input);
         if (noutputs > 0) memcpy(e->base.output, output, (size_t)noutputs * sizeof *output);
         status = compile(e, formula, fault);
     }
+    // parameters have become numbers of the formulas
     e->parameter = NULL, e->nparameters = 0;
     if (status < 0)
         destroy(&e->base);

@@ -176,6 +176,7 @@ kd_status kd_fmu_system_create(const char *name, const kd_fmu_run *run, kd_cosim
         names[i] = run->parameter[i].name;
         values[i] = run->parameter[i].value;
     }
+    // its own ports: the description tells them, nothing is asked for
     const kd_foreign_setup setup = {.block = name,
                                     .path = run->path,
                                     .ninputs = -1,

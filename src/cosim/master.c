@@ -263,12 +263,15 @@ static kd_status both(kd_cosim *c, double end, double *event)
     bool      sampled[KD_COSIM_MOST_SYSTEMS], jumped[KD_COSIM_MOST_SYSTEMS];
     double    middle = c->T + 0.5 * (end - c->T);
     kd_status status = kd_cosim_save_all(c, 0);
+    // what has been sampled in this step must be sampled again in the second half
     memcpy(sampled, c->sampled, sizeof sampled);
     memcpy(jumped, c->jumped, sizeof jumped);
+    // the whole step: its end is compared, and an event inside makes it a shorter one
     if (status >= 0) status = attempt(c, end);
     *event = status == KD_OK ? first_event(c, end) : INFINITY;
     if (status != KD_OK || *event < end) return status;
     memcpy(c->half, c->w, (size_t)c->nconnections * sizeof *c->w);
+    // the same from the start, in two halves
     status = kd_cosim_restore_all(c, 1);
     for (int i = 0; i < 2 && status >= 0; i++) {
         const double to = i == 1 ? end : middle;

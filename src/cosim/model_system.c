@@ -45,7 +45,7 @@ static model_system *of(kd_cosim_system *s)
     return (model_system *)s;
 }
 
-static kd_status fail(model_system *m, kd_status status, const char *why)
+static kd_status end_with(model_system *m, kd_status status, const char *why)
 {
     if (why != m->base.message || !why[0])
         kd_text(m->base.message, sizeof m->base.message, "%s", why && why[0] ? why : kd_status_sentence(status));
@@ -129,14 +129,14 @@ static kd_status read_copy(model_system *m, const double *u, double *y)
         if (isnan(y[i])) status = KD_ERR_NOT_FINITE, why = kd_probe_message(m->probe);
     }
     m->held = NULL;
-    return status < 0 ? fail(m, status, why) : KD_OK;
+    return status < 0 ? end_with(m, status, why) : KD_OK;
 }
 
 static kd_status outputs(kd_cosim_system *s, const double *u, double *y)
 {
     model_system   *m = of(s);
     const kd_status status = kd_state_copy(m->x, m->at);
-    return status < 0 ? fail(m, status, NULL) : read_copy(m, u, y);
+    return status < 0 ? end_with(m, status, NULL) : read_copy(m, u, y);
 }
 
 // Outputs of the state moved by its tolerances, in all coordinates and velocities, with signs that alternate, against those of the
@@ -148,15 +148,17 @@ static kd_status noise(kd_cosim_system *s, const double *u, double *dy)
     const kd_tolerances tolerance = kd_simulation_tolerances(m->simulation);
     double   *here = kd_alloc(2 * ((size_t)s->noutputs + (size_t)d.nv + 1) * sizeof *here), *there = here + s->noutputs;
     double   *e = there + s->noutputs;
-    kd_status status = here ? outputs(s, u, here) : fail(m, KD_ERR_MEMORY, NULL);
+    kd_status status = here ? outputs(s, u, here) : end_with(m, KD_ERR_MEMORY, NULL);
     for (int i = 0; i < s->noutputs && status >= 0; i++) dy[i] = 0;
+    // two patterns of signs, so that what cancels in one shows in the other
     for (int pattern = 0; pattern < 2 && status >= 0; pattern++) {
         for (int i = 0; i < d.nv; i++) {
             const double unit = kd_eom_unit(kd_system_eom(m->system), i), sign = (i >> pattern) & 1 ? -1 : 1;
             e[i] = sign * tolerance.atol * unit;
             m->at->v[i] = m->x->v[i] + sign * tolerance.atol * unit;
         }
-        if (kd_eom_oplus(m->data, m->x->p, e, m->at->p) != KD_EVAL_OK) status = fail(m, KD_ERR_NOT_FINITE, NULL);
+        // positions along their manifold, velocities by a sum
+        if (kd_eom_oplus(m->data, m->x->p, e, m->at->p) != KD_EVAL_OK) status = end_with(m, KD_ERR_NOT_FINITE, NULL);
         if (status >= 0) status = read_copy(m, u, there);
         for (int i = 0; i < s->noutputs && status >= 0; i++) dy[i] = fmax(dy[i], fabs(there[i] - here[i]));
     }
@@ -174,7 +176,7 @@ static kd_status save(kd_cosim_system *s, int slot)
     memcpy(m->slot_signal[slot], m->signal, (size_t)s->ninputs * sizeof *m->signal);
     kd_status status = kd_simulation_save(m->simulation, &m->slot[slot], s->message, sizeof s->message);
     if (status >= 0) status = kd_certifier_save(m->certifier, m->slot[slot]);
-    return status < 0 ? fail(m, status, s->message) : KD_OK;
+    return status < 0 ? end_with(m, status, s->message) : KD_OK;
 }
 
 static kd_status restore(kd_cosim_system *s, int slot)
@@ -184,7 +186,7 @@ static kd_status restore(kd_cosim_system *s, int slot)
     kd_status status = kd_simulation_restore(m->simulation, m->slot[slot], s->message, sizeof s->message);
     if (status >= 0) status = kd_certifier_restore(m->certifier, m->slot[slot], s->message, sizeof s->message);
     s->t = m->x->t;
-    return status < 0 ? fail(m, status, s->message) : KD_OK;
+    return status < 0 ? end_with(m, status, s->message) : KD_OK;
 }
 
 // ---- start ----------------------------------------------------------------------------------------------------------
@@ -220,12 +222,15 @@ static kd_status choose_options(model_system *m, kd_simulation_options *o)
     const size_t         size = sizeof m->base.message;
     kd_status            status = kd_system_run_options(m->system, o, message, size);
     if (status < 0) return status;
+    // a named integrator brings the formulation that fits it
     if (r->integrator) {
-        if (!kd_integrator_parse(r->integrator, &o->integrator)) return fail(m, KD_ERR_ARGUMENT, "no such integrator");
+        if (!kd_integrator_parse(r->integrator, &o->integrator))
+            return end_with(m, KD_ERR_ARGUMENT, "no such integrator");
         o->formulation = kd_method_formulation(o);
     }
     if (r->formulation && !kd_formulation_parse(r->formulation, &o->formulation))
-        return fail(m, KD_ERR_ARGUMENT, "no such formulation");
+        return end_with(m, KD_ERR_ARGUMENT, "no such formulation");
+    // tolerances: one number stands for both
     if (r->rtol > 0) o->rtol = o->atol = r->rtol;
     if (r->atol > 0) o->atol = r->atol;
     if (r->max_step > 0) o->integrator_options.h_max = r->max_step;
@@ -245,7 +250,7 @@ static kd_status create_system(model_system *m)
     opt.watch = watch, opt.nwatch = m->base.noutputs;
     const kd_status status = kd_system_create(m->model, &opt, &m->system, m->base.message, sizeof m->base.message);
     if (status >= 0 && kd_eom_dims(kd_system_eom(m->system)).nu != m->base.ninputs)
-        return fail(m, KD_ERR_DEFINITION, "the equations have other inputs than the model");
+        return end_with(m, KD_ERR_DEFINITION, "the equations have other inputs than the model");
     return status;
 }
 
@@ -278,7 +283,7 @@ static kd_status start(kd_cosim_system *s, double t, const double *u)
     for (int i = 0; i < s->ninputs; i++) m->signal[i] = (kd_signal){t, {u[i], 0, 0}};
     s->message[0] = '\0';
     kd_status status = create_system(m);
-    if (status < 0) return fail(m, status, s->message);
+    if (status < 0) return end_with(m, status, s->message);
     const kd_eom *eom = kd_system_eom(m->system);
     if (status >= 0) status = choose_options(m, &options);
     if (status >= 0) status = kd_state_create(eom, &m->x);
@@ -299,7 +304,7 @@ static kd_status start(kd_cosim_system *s, double t, const double *u)
     s->forgets = status >= 0 && save(s, 0) == KD_ERR_UNSUPPORTED;
     s->message[0] = status >= 0 ? '\0' : s->message[0];
     s->t = t;
-    return status < 0 ? fail(m, status, s->message) : KD_OK;
+    return status < 0 ? end_with(m, status, s->message) : KD_OK;
 }
 
 // ---- steps ----------------------------------------------------------------------------------------------------------
@@ -313,7 +318,7 @@ static kd_status step(kd_cosim_system *s, double t_end, double *event)
     if (status >= 0) status = kd_simulation_run(m->simulation, t_end);
     s->t = m->x->t;
     *event = m->event;
-    if (status < 0 || status == KD_STOPPED) return fail(m, status, kd_simulation_message(m->simulation));
+    if (status < 0 || status == KD_STOPPED) return end_with(m, status, kd_simulation_message(m->simulation));
     return KD_OK;
 }
 
@@ -387,6 +392,7 @@ kd_status kd_model_system_create(const char *name, kd_model *model, const kd_sys
         kd_text(message, size, "out of memory");
         return KD_ERR_MEMORY;
     }
+    // inputs and sensors of the model are the ports
     const int nu = kd_model_count(model, KD_SECTION_INPUT), ny = kd_model_count(model, KD_SECTION_SENSOR);
     m->model = model, m->run = *run;
     m->base = (kd_cosim_system){.class = &CLASS, .name = name, .ninputs = nu, .output = m->port};
@@ -395,6 +401,7 @@ kd_status kd_model_system_create(const char *name, kd_model *model, const kd_sys
     m->signal = kd_arena_cut(&m->arena, (size_t)nu + 1, sizeof *m->signal);
     for (int i = 0; i < KD_COSIM_SLOTS; i++)
         m->slot_signal[i] = kd_arena_cut(&m->arena, (size_t)nu + 1, sizeof *m->signal);
+    // an input without a start value begins at 0
     for (int i = 0; i < nu && !m->arena.failed; i++) {
         const kd_element_info info = kd_model_about(model, KD_SECTION_INPUT, i);
         m->base.input[i] = (kd_port){.name = info.name, .unit = "", .start = isnan(info.value) ? 0 : info.value};

@@ -30,7 +30,7 @@ static process_system *of(kd_cosim_system *s)
     return (process_system *)s;
 }
 
-static kd_status refuse(kd_cosim_system *s, const char *why)
+static kd_status refuse_process(kd_cosim_system *s, const char *why)
 {
     kd_text(s->message, sizeof s->message, "port %d: %s", of(s)->run.port, why);
     return KD_ERR_CONNECTION;
@@ -47,17 +47,18 @@ static kd_status receive(kd_cosim_system *s, double t)
     process_system *p = of(s);
     char            why[300] = "";
     double          there = NAN;
-    if (!p->wire->receive(p->line, &p->number, &there, p->y, p->run.patience, why, sizeof why)) return refuse(s, why);
+    if (!p->wire->receive(p->line, &p->number, &there, p->y, p->run.patience, why, sizeof why))
+        return refuse_process(s, why);
     for (int i = 0; i < s->noutputs; i++)
         if (!isfinite(p->y[i])) {
             kd_text(why, sizeof why, "output '%s' is no finite number", s->output[i].name);
-            return refuse(s, why);
+            return refuse_process(s, why);
         }
     s->t = t;
     if (fabs(there - t) <= SAME_TIME * fmax(1, fabs(t))) return KD_OK;
     kd_text(why, sizeof why, "it is at t = %.9g s, the others at %.9g s: give both the same macro step and start",
             there, t);
-    return refuse(s, why);
+    return refuse_process(s, why);
 }
 
 static kd_status start(kd_cosim_system *s, double t, const double *u)
@@ -65,13 +66,13 @@ static kd_status start(kd_cosim_system *s, double t, const double *u)
     process_system *p = of(s);
     char            why[300] = "";
     if (!p->wire)
-        return refuse(
+        return refuse_process(
             s, "systems of other programs need a line to them (kd_cosim_options.wire), which kardan cosimulate has");
     for (int i = 0; i < s->ninputs; i++) p->signal[i] = (kd_signal){t, {u[i], 0, 0}};
     if (p->line) p->wire->close(p->line);
     const kd_cosim_ports ports = {s->noutputs, s->ninputs, p->read, p->write};
     p->line = p->wire->connect(p->run.port, p->run.key, &ports, p->run.patience, why, sizeof why);
-    return p->line ? receive(s, t) : refuse(s, why);
+    return p->line ? receive(s, t) : refuse_process(s, why);
 }
 
 static void set_inputs(kd_cosim_system *s, const kd_signal *u)
@@ -86,7 +87,7 @@ static kd_status step(kd_cosim_system *s, double t_end, double *event)
     const double    middle = s->t + (t_end - s->t) / 2;
     *event = INFINITY;
     for (int i = 0; i < s->ninputs; i++) p->u[i] = kd_signal_at(&p->signal[i], middle);
-    if (!p->wire->answer(p->line, p->number, s->t, p->u, why, sizeof why)) return refuse(s, why);
+    if (!p->wire->answer(p->line, p->number, s->t, p->u, why, sizeof why)) return refuse_process(s, why);
     return receive(s, t_end);
 }
 
@@ -133,6 +134,7 @@ kd_status kd_process_system_create(const char *name, const kd_process_run *run, 
         destroy(s);
         return KD_ERR_MEMORY;
     }
+    // names that go over the wire, in the order of the ports
     for (int i = 0; i < s->ninputs; i++) s->input[i] = run->input[i], p->write[i] = run->input[i].name;
     for (int i = 0; i < s->noutputs; i++) s->output[i] = run->output[i], p->read[i] = run->output[i].name;
     *out = s;

@@ -129,8 +129,10 @@ kd_status kd_cosim_save_csv(kd_cosim *c, const char *path, char *message, size_t
         kd_free(names);
         return status;
     }
+    // time first, then the channels
     names[0] = "t", units[0] = "s";
     for (int i = 0; i < c->nchannels; i++) names[1 + i] = kd_cosim_channel(c, i), units[1 + i] = kd_cosim_unit(c, i);
+    // the verdict stands in the head of the file
     kd_cosim_certify(c, &z);
     kd_csv_comment(csv, "title", c->title);
     for (int i = 0; i < z.nchecks; i++) kd_csv_comment(csv, z.check[i].name, z.check[i].sentence);
@@ -206,6 +208,7 @@ kd_status kd_cosim_save_page(kd_cosim *c, const char *path, char *message, size_
         put_escaped(f, c->title);
     (void)fputs("</h1>\n", f);
     put_certificate(f, c);
+    // who tells whom, with factors other than 1
     (void)fputs("<h2>Connections</h2><table>\n", f);
     for (int k = 0; k < c->nconnections; k++) {
         const kd_connection *l = &c->connection[k];

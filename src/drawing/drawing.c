@@ -1,6 +1,7 @@
 // drawing.c: frames of a motion, and the section of a report that shows them: picture, script (drawing.js), data.
 #include "drawing/drawing.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "core/json.h"
@@ -17,8 +18,10 @@ enum {
     NUMBERS = 24000,        // in a page with the small drawing that are aimed at
     ALL_NUMBERS = 14100000, // that are kept, for the viewer: 2001 frames of a thousand bodies
     FEWEST_FRAMES = 40,
-    LOOKED_AT = 4,    // outputs for each frame that is kept, where there are more
-    FILM_FRAMES = 501 // that the small drawing has at the most
+    SINGLE_NODES = 2000,  // of a part without elements, that are drawn
+    SHEET_NUMBERS = 9000, // nodes times shapes of a surface in the small drawing
+    LOOKED_AT = 4,        // outputs for each frame that is kept, where there are more
+    FILM_FRAMES = 501     // that the small drawing has at the most
 };
 
 extern const unsigned char kd_drawing_script[]; // src/drawing/drawing.js as bytes, made by cmake/embed.cmake
@@ -47,10 +50,11 @@ typedef struct mode_reader {
     const kd_model *model;
 } mode_reader;
 
-// Parts of which nodes alone are known (SID files) are drawn as other bodies
+// Of some parts nodes alone are known (SID files): lines between neighbours are drawn then, as long as there are not too many
 static bool is_drawn(const kd_body *body)
 {
-    return body->nmodes > 0 && body->def.read->ntriangles + body->def.read->nlines > 0;
+    const kd_flexible_body *f = body->def.read;
+    return body->nmodes > 0 && (f->ntriangles + f->nlines > 0 || (f->nnodes > 1 && f->nnodes <= SINGLE_NODES));
 }
 
 // false: a probe without these channels
@@ -76,6 +80,40 @@ static const double *read_amplitudes(void *context, kd_probe *probe)
     const double *p = kd_probe_values(probe, KD_GROUP_P);
     for (int i = 0; p && i < a->n; i++) a->q[i] = p[a->place[i]];
     return p ? a->q : NULL;
+}
+
+static double square_between(const double *a, const double *b)
+{
+    const kd_vec3 d = kd_vec_sub(kd_vec_of(a), kd_vec_of(b));
+    return kd_vec_dot(d, d);
+}
+
+// Nodes without elements: the shortest lines that hold all of them together (Prim)
+static kd_status take_nodes(const kd_flexible_body *f, kd_arena *arena, kd_deformed *d)
+{
+    const int n = f->nnodes;
+    int      *line = kd_cut_int(arena, 2 * n), *nearest = kd_cut_int(arena, n);
+    double   *way = kd_cut_double(arena, n); // to the tree; -1: in it
+    if (arena->failed) return KD_ERR_MEMORY;
+    for (int i = 1; i < n; i++) way[i] = square_between(f->node, f->node + 3 * (size_t)i);
+    way[0] = -1;
+    for (int k = 0; k < n - 1; k++) {
+        int next = -1;
+        for (int i = 1; i < n; i++)
+            if (way[i] >= 0 && (next < 0 || way[i] < way[next])) next = i;
+        line[2 * k] = nearest[next], line[2 * k + 1] = next;
+        way[next] = -1;
+        for (int i = 1; i < n; i++) {
+            const double other = square_between(f->node + 3 * (size_t)next, f->node + 3 * (size_t)i);
+            if (way[i] >= 0 && other < way[i]) way[i] = other, nearest[i] = next;
+        }
+    }
+    d->nnodes = n;
+    d->nlines = n - 1;
+    d->node = f->node;
+    d->shape = f->shape;
+    d->line = line;
+    return KD_OK;
 }
 
 // The nodes of the surface alone: those inside and in the middle of edges are not seen
@@ -127,7 +165,9 @@ static kd_status add_flexible(kd_drawing *d)
     for (int i = 0; i < m->nbodies; i++) {
         if (!is_drawn(&m->body[i])) continue;
         surface[n] = (kd_deformed){.body = i, .nshapes = m->body[i].nmodes};
-        if (take_skin(m->body[i].def.read, &d->arena, &surface[n++]) < 0) return KD_ERR_MEMORY;
+        const kd_flexible_body *f = m->body[i].def.read;
+        const bool              bare = f->ntriangles + f->nlines == 0;
+        if ((bare ? take_nodes : take_skin)(f, &d->arena, &surface[n++]) < 0) return KD_ERR_MEMORY;
     }
     return kd_drawing_deform(d, surface, n, read_amplitudes, a);
 }
@@ -190,6 +230,11 @@ kd_status kd_drawing_deform(kd_drawing *d, const kd_deformed *surface, int count
     return KD_OK;
 }
 
+const double *kd_drawing_amplitudes(kd_drawing *d, kd_probe *probe)
+{
+    return d->film.namplitudes > 0 ? d->amplitudes(d->context, probe) : NULL;
+}
+
 int kd_drawing_length(const kd_drawing *d)
 {
     return d->film.nframes;
@@ -232,7 +277,7 @@ void kd_drawing_add(kd_drawing *d, kd_probe *probe, double t, bool is_end)
     const double *pose = kd_probe_values(probe, KD_GROUP_POSE);
     if (!pose || !all_finite(pose, n)) return;
     const int     m = d->film.namplitudes;
-    const double *q = m > 0 ? d->amplitudes(d->context, probe) : NULL;
+    const double *q = kd_drawing_amplitudes(d, probe);
     if (m > 0 && (!q || !all_finite(q, m))) return;
     if (m > 0) memcpy(d->amplitude + (size_t)at * (size_t)m, q, (size_t)m * sizeof *q);
     memcpy(d->pose + (size_t)at * (size_t)n, pose, (size_t)n * sizeof *pose);
@@ -435,6 +480,62 @@ static void put_names(kd_json *json, const kd_scene *s)
     kd_json_count(json, "springPaint", KD_PAINT_SPRING);
 }
 
+// Parts of the largest as multiples of 1/32767, from every stride-th of x on; the largest
+static double put_parts(unsigned char *bytes, const double *x, size_t n, size_t stride)
+{
+    double most = 0;
+    for (size_t i = 0; i < n; i++) most = fmax(most, fabs(x[i * stride]));
+    for (size_t i = 0; i < n; i++)
+        put_16_bits(bytes + 2 * i, most > 0 ? lround(32767.0 * (x[i * stride] / most)) & 0xffff : 0);
+    return most;
+}
+
+// A surface that deforms, with few nodes; its shapes in units of their largest component, its amplitudes at all frames
+static kd_status put_sheet(kd_json *json, const kd_scene *s, const kd_deformed *d, int first)
+{
+    const size_t   n = 3 * (size_t)d->nnodes, frames = (size_t)s->film.nframes;
+    unsigned char *bytes = kd_alloc(2 * (n > frames ? n : frames));
+    if (!bytes) return KD_ERR_MEMORY;
+    kd_json_open(json, NULL);
+    kd_json_count(json, "body", d->body);
+    kd_json_count(json, "paint", s->paint[d->body]);
+    kd_json_numbers(json, "node", d->node, (int)n);
+    kd_json_counts(json, "triangle", d->triangle, 3 * d->ntriangles);
+    kd_json_counts(json, "line", d->line, 2 * d->nlines);
+    kd_json_list(json, "shape");
+    for (int j = 0; j < d->nshapes; j++) {
+        const double *amplitude = s->film.amplitude + first + j;
+        kd_json_open(json, NULL);
+        double size = put_parts(bytes, d->shape + (size_t)j * n, n, 1);
+        kd_json_bytes(json, "at", bytes, 2 * n);
+        size *= put_parts(bytes, amplitude, frames, (size_t)s->film.namplitudes);
+        kd_json_bytes(json, "q", bytes, 2 * frames);
+        kd_json_number(json, "size", size);
+        kd_json_close(json);
+    }
+    kd_json_list_close(json);
+    kd_json_close(json);
+    kd_free(bytes);
+    return KD_OK;
+}
+
+static kd_status put_sheets(kd_json *json, const kd_scene *s)
+{
+    kd_arena  arena = {0};
+    kd_status status = KD_OK;
+    kd_json_list(json, "sheet");
+    for (int i = 0, first = 0; i < s->film.ndeformed && status == KD_OK; first += s->deformed[i++].nshapes) {
+        const kd_deformed *d = &s->deformed[i];
+        const int          most = SHEET_NUMBERS / (d->nshapes > 0 ? d->nshapes : 1);
+        kd_deformed        thin;
+        status = kd_deformed_thin(d, most < 60 ? 60 : most > 600 ? 600 : most, &arena, &thin);
+        if (status == KD_OK) status = put_sheet(json, s, &thin, first);
+    }
+    kd_json_list_close(json);
+    kd_arena_release(&arena);
+    return status;
+}
+
 static kd_status put_data(FILE *file, const kd_scene *s)
 {
     kd_json json = {.file = file, .layout = KD_JSON_DENSE, .digits = "%.8g", .none = "0", .in_page = true};
@@ -447,7 +548,8 @@ static kd_status put_data(FILE *file, const kd_scene *s)
     put_vector(&json, NULL, s->low);
     put_vector(&json, NULL, s->high);
     kd_json_list_close(&json);
-    const kd_status status = put_poses(&json, s);
+    kd_status status = put_poses(&json, s);
+    if (status == KD_OK) status = put_sheets(&json, s);
     put_meshes(&json, s);
     put_solids(&json, s);
     put_coils(&json, s);
@@ -531,14 +633,8 @@ kd_status kd_drawing_write(const kd_drawing *d, const char *title, FILE *file)
     fputs("</div>\n<script>\n", file);
     fwrite(kd_drawing_script, 1, kd_drawing_script_size, file);
     fputs("kardanDrawing(document.currentScript.parentNode,", file);
+    if (status == KD_OK) status = put_data(file, &scene);
     kd_scene_release(&scene);
-    // the script knows no surfaces that deform: bodies move as they are without deformation
-    few.ndeformed = 0;
-    if (status == KD_OK) status = kd_scene_build(&few, &scene);
-    if (status == KD_OK) {
-        status = put_data(file, &scene);
-        kd_scene_release(&scene);
-    }
     fputs(");\n</script>\n</section>\n", file);
     kd_arena_release(&arena);
     return status;

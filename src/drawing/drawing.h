@@ -28,6 +28,10 @@ typedef const double *(*kd_amplitudes)(void *context, kd_probe *probe);
 kd_status kd_drawing_deform(kd_drawing *drawing, const kd_deformed *surface, int count, kd_amplitudes amplitudes,
                             void *context) KD_NODISCARD;
 
+// Those of all surfaces at the state that a probe of the system is set to, kd_drawing_film(drawing)->namplitudes of them; NULL: there are
+// none, or they are unknown. They last until the next call.
+const double *kd_drawing_amplitudes(kd_drawing *drawing, kd_probe *probe);
+
 // Show it, as the picture of time t, the state that a probe of the system is set to; every few of them are kept, the
 // end always. Does not allocate. Times that are not later than the last one and poses that cannot be evaluated or are
 // not finite are passed over.

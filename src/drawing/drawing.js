@@ -1,6 +1,7 @@
 // drawing.js: the moving drawing of a report. It is built into the program and written into each page with its data D:
 //   names, family, t, n, pose (16-bit numbers, base64), box   bodies, times, positions rounded inside a box, quaternions
 //   mesh: {v, f, form, marked, hollow}, solid: [mesh, body, paint, r, q, size]      solids fixed in bodies, body -1 is the ground
+//   sheet: {body, paint, node, triangle, line, shape: {at, q, size}}      surfaces that deform: node + sum q at, 16-bit parts of size
 //   coil: [body, r, body, r, radius], trace: [body, r, paint] springs (radius 0: rods), points that leave a trace
 //   colour, camera, floor, grid, radius, follows, falls       as in scene.h
 // Faces that look at the eye are drawn from far to near. The picture without scripts is taken away.
@@ -30,6 +31,26 @@ function kardanDrawing(root, D) {
     const k = i % 7;
     pose[i] = k < 3 ? D.box[0][k] + x / 65535 * (D.box[1][k] - D.box[0][k]) : (x > 32767 ? x - 65536 : x) / 32767;
   }
+  const parts = text => {
+    const raw = atob(text), out = new Float64Array(raw.length / 2);
+    for (let i = 0; i < out.length; i++) {
+      const x = raw.charCodeAt(2 * i) + 256 * raw.charCodeAt(2 * i + 1);
+      out[i] = (x > 32767 ? x - 65536 : x) / 32767;
+    }
+    return out;
+  };
+  for (const s of D.sheet)
+    for (const shape of s.shape) shape.at = parts(shape.at), shape.q = parts(shape.q);
+  // Nodes of a surface in the world; list as posesAt makes it
+  function nodesOf(s, list) {
+    const at = s.node.slice(), points = [];
+    for (const shape of s.shape) {
+      const q = shape.size * ((1 - list.part) * shape.q[list.from] + list.part * shape.q[list.to]);
+      for (let i = 0; i < at.length; i++) at[i] += q * shape.at[i];
+    }
+    for (let i = 0; i < at.length; i += 3) points.push(pointOf(list, s.body, at.slice(i, i + 3)));
+    return points;
+  }
   // Poses {r, R} of all bodies between two frames; the last one is the ground
   function posesAt(t) {
     let i = 0, j = frames - 1;
@@ -43,7 +64,7 @@ function kardanDrawing(root, D) {
       list.push({r: p.slice(0, 3), R: matrix(p.slice(3))});
     }
     list.push({r: [0, 0, 0], R: [[1, 0, 0], [0, 1, 0], [0, 0, 1]]});
-    return list;
+    return Object.assign(list, {from: i, to: j, part: f});
   }
   const bodyOf = (list, b) => list[b < 0 ? n : b];
   const pointOf = (list, b, r) => { const p = bodyOf(list, b); return axpy(p.r, 1, times(p.R, r)); };
@@ -180,8 +201,10 @@ function kardanDrawing(root, D) {
       s.A = s.R.map(a => times(bodyOf(list, s.body).R, a));
     }
 
+    for (const s of D.sheet) s.at = nodesOf(s, list);
     drawFloor(project, centre, view.el > 0.02);
     items = [];
+    for (const s of D.sheet) addSheet(s, project, w);
     for (const s of solids) {
       if (!s.mesh) {
         const c = project(s.c);
@@ -309,8 +332,39 @@ function kardanDrawing(root, D) {
       const loops = s.mesh && s.mesh.hollow ? s.mesh.f.map(f => f.map(k => spots[k])).filter(isFront) : [hullOf(spots)];
       for (const loop of loops) path(loop), g.closePath();
     }
+    for (const s of D.sheet) {
+      const spots = s.at.map(fall);
+      for (let i = 0; i < s.triangle.length; i += 3) {
+        const loop = s.triangle.slice(i, i + 3).map(k => spots[k]);
+        if (isFront(loop)) path(loop), g.closePath();
+      }
+    }
     g.fillStyle = 'rgba(31,41,51,0.10)';
     g.fill('nonzero');
+    g.strokeStyle = g.fillStyle;
+    g.lineWidth = 6;
+    g.beginPath();
+    for (const s of D.sheet) {
+      const spots = s.at.map(fall);
+      for (let i = 0; i < s.line.length; i += 2) path([spots[s.line[i]], spots[s.line[i + 1]]]);
+    }
+    g.stroke();
+  }
+
+  // A surface that deforms, seen from both sides; beams are thick lines
+  function addSheet(s, project, w) {
+    const spots = s.at.map(project);
+    for (let i = 0; i < s.triangle.length; i += 3) {
+      const f = s.triangle.slice(i, i + 3), a = s.at[f[0]], face = f.map(k => spots[k]);
+      let normal = unit(cross(axpy(s.at[f[1]], -1, a), axpy(s.at[f[2]], -1, a)));
+      if (dot(normal, w) < 0) normal = normal.map(x => -x);
+      const z = (face[0][2] + face[1][2] + face[2][2]) / 3;
+      items.push({z, face, s, colour: tone(s.paint, normal, w, z, false)});
+    }
+    for (let i = 0; i < s.line.length; i += 2) {
+      const line = [spots[s.line[i]], spots[s.line[i + 1]]], z = (line[0][2] + line[1][2]) / 2;
+      items.push({z, line, colour: tone(s.paint, light, w, z, false), thick: 6});
+    }
   }
 
   // A spring: straight ends, nine windings between them, in pieces of half a winding

@@ -134,6 +134,7 @@ kd_check_text kd_check_variable(const kd_check_run *c, kd_var var, int j)
         kd_text(out.text, sizeof out.text, "t");
         return out;
     }
+    // without a name of its own the letter and number are all there is
     kd_text(out.text, sizeof out.text, "%s[%d]", kd_var_letter(var), j);
     kd_text(plain, sizeof plain, "%s[%d]", kd_var_letter(var == KD_A ? KD_V : var), j);
     kd_eom_name(c->eom, kinds[var], j, name, sizeof name);

@@ -127,6 +127,7 @@ kd_eval kd_eom_drives(kd_eom_data *d, double *q, double *dq, double *ddq)
     if (d->stage < KD_STAGE_TIME) return kd_fault_stage(d, KD_G, KD_STAGE_TIME);
     kd_eval answer = d->eom->def.drives(&d->x, d->context, q, dq, ddq);
     if (answer != KD_EVAL_OK) return kd_fault_answer(d, KD_G, "drives", answer);
+    // a prescribed motion that is no number is named, with its rates
     for (int i = 0; i < n; i++) {
         char name[96];
         if (isfinite(q[i]) && isfinite(dq[i]) && isfinite(ddq[i])) continue;

@@ -38,35 +38,29 @@ kd_status kd_state_create(const kd_eom *eom, kd_state **x)
     return KD_OK;
 }
 
-// Places of the arrays in the block: all sizes
-static void shape_of(const kd_state *x, ptrdiff_t shape[9])
-{
-    const double *const part[] = {x->v, x->r, x->w, x->s, x->lambda, x->mu, x->a, x->z};
-    for (int i = 0; i < 8; i++) shape[i] = part[i] - x->p;
-    shape[8] = (ptrdiff_t)x->size;
-}
-
 bool kd_state_fits(const kd_eom *eom, const kd_state *x)
 {
     if (!eom || !x) return false;
-    const kd_dims n = kd_eom_dims(eom);
-    const int     part[] = {n.np, n.nv, n.nr, n.nw, n.ns, n.nlambda, n.nmu, n.nv, n.nz};
-    // end of each array in the block against the sum of sizes: equal for all nine only if every size is
-    ptrdiff_t shape[9], at = 0;
-    bool      fits = true;
-    shape_of(x, shape);
-    for (int i = 0; i < 9; i++) fits = (at += part[i]) == shape[i] && fits;
-    return fits;
+    // the size of each array is the way to the next one in the block
+    const kd_dims *n = &eom->def.dims;
+    return x->v - x->p == n->np && x->r - x->v == n->nv && x->w - x->r == n->nr && x->s - x->w == n->nw &&
+           x->lambda - x->s == n->ns && x->mu - x->lambda == n->nlambda && x->a - x->mu == n->nmu &&
+           x->z - x->a == n->nv && (ptrdiff_t)x->size - (x->z - x->p) == n->nz;
+}
+
+// Are all arrays of the same sizes?
+static bool same_shape(const kd_state *x, const kd_state *y)
+{
+    return x->v - x->p == y->v - y->p && x->r - x->v == y->r - y->v && x->w - x->r == y->w - y->r &&
+           x->s - x->w == y->s - y->w && x->lambda - x->s == y->lambda - y->s &&
+           x->mu - x->lambda == y->mu - y->lambda && x->a - x->mu == y->a - y->mu && x->z - x->a == y->z - y->a &&
+           x->size == y->size;
 }
 
 kd_status kd_state_copy(const kd_state *from, kd_state *to)
 {
-    ptrdiff_t a[9], b[9];
-    if (!from || !to) return KD_ERR_ARGUMENT;
-    shape_of(from, a);
-    shape_of(to, b);
-    if (memcmp(a, b, sizeof a) != 0) return KD_ERR_ARGUMENT;
-    // the shapes agree: one copy moves all doubles, one all flags
+    if (!from || !to || !same_shape(from, to)) return KD_ERR_ARGUMENT;
+    // one copy moves all doubles, one all flags
     size_t nlambda = (size_t)(from->active_mu - from->active_lambda);
     size_t nmu = (size_t)(from->a - from->mu);
     to->t = from->t;

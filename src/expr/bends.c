@@ -43,6 +43,7 @@ static double bend_of_one(const kd_instruction *o, kd_interval a, double degree,
     switch (o->op) {
     case KD_OP_NEG:
         return degree;
+    // kinks and ends of pieces: one side only has a degree
     case KD_OP_ABS:
         return a.lower >= 0.0 || a.upper <= 0.0 ? degree : any;
     case KD_OP_RAMP:
@@ -51,6 +52,7 @@ static double bend_of_one(const kd_instruction *o, kd_interval a, double degree,
         return a.lower >= 0.0 && a.upper <= 1.0 ? 3.0 * degree : any;
     case KD_OP_UNIT5:
         return a.lower >= 0.0 && a.upper <= 1.0 ? 5.0 * degree : any;
+    // smooth, but as a parabola only where the operand keeps its size, or passes little of a period
     case KD_OP_SQRT:
     case KD_OP_LOG:
     case KD_OP_LOG10:
@@ -94,10 +96,12 @@ static double bend_of_two(const kd_instruction *o, const kd_interval *w, kd_inte
     case KD_OP_MUL:
         return da + db;
     case KD_OP_DIV:
+        // 1/b is a parabola where b keeps its size
         return db == 0.0 ? da : is_alike(b, 1.0, db, share) ? da + 2.0 * db : any;
     case KD_OP_POW:
     case KD_OP_POWER:
         return db == 0.0 ? bend_of_power(a, b.lower, da, share) : any;
+    // the smaller or larger one must be known all along
     case KD_OP_MIN:
         return a.upper <= b.lower ? da : b.upper <= a.lower ? db : any;
     case KD_OP_MAX:

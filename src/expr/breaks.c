@@ -451,7 +451,8 @@ bool kd_expr_has_breaks(const kd_expr *expr, int slot, kd_interval *work)
 static double first_of_all(search *s, double start, double t_end, bool *surely)
 {
     double found = INFINITY;
-    bool   sure;
+    // a later operation is searched only up to what an earlier one has found
+    bool sure;
     *surely = true;
     for (int i = s->first; i < s->n; i++) {
         s->only = -1;

@@ -458,6 +458,7 @@ static void fill_program(const kd_builder *b, int result, kd_expr *e)
         } else {
             e->instruction[n->place - e->nnumbers - e->nvariables] = instruction_of(b, n, false);
         }
+        // a number that follows from parameters: the prologue writes it here
         if (!n->fixed) continue;
         e->first.result[results] = n->early;
         e->first.to[results++] = n->place;
@@ -478,6 +479,7 @@ static void fill_prologue(const kd_builder *b, kd_prologue *p)
             p->instruction[n->early - p->nnumbers - p->nparameters] = instruction_of(b, n, true);
         }
     }
+    // values on which the shape of the program was built: if they change it must be built again
     for (int i = 0; i < b->nguards; i++) {
         const kd_expr_node *n = &b->node[b->guard[i]];
         p->guard[i] = (kd_guard){n->early, b->exact[i], n->number};
@@ -503,6 +505,7 @@ static bool cut(kd_expr *e)
 void kd_build_finish(kd_builder *b, int result, kd_expr **expr)
 {
     if (b->status != KD_OK || result < 0) return;
+    // only what the result needs; what has no finite value there is named, the leftmost first
     mark(b, result);
     const kd_expr_node *wrong = leftmost(b, KD_OP_NOT_FINITE, result);
     if (!wrong) wrong = fixed_wrong(b, result);
@@ -510,6 +513,7 @@ void kd_build_finish(kd_builder *b, int result, kd_expr **expr)
         fail_not_finite(b, wrong);
         return;
     }
+    // entries are counted, cut, then filled: program and prologue
     kd_expr *e = kd_alloc(sizeof *e);
     if (e) {
         number_entries(b, result, e);

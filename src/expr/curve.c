@@ -93,6 +93,7 @@ static kd_status check_rows(int n, kd_outside outside, const double *x, const do
             return KD_ERR_MODEL;
         }
     }
+    // the last row stands for the first of the next turn
     if (outside == KD_OUTSIDE_REPEAT && y[0] != y[n - 1]) {
         kd_text(message, size,
                 "a curve that repeats must end as it begins, but its first y is %.15g and its last %.15g", y[0],

@@ -28,7 +28,9 @@ int kd_expr_work_size(const kd_expr *expr)
     // jets of the prologue, too; values and adjoints are less
     const kd_prologue *p = &expr->first;
     const int          early = p->nnumbers + p->nparameters + p->ninstructions;
-    return (entries(expr) + early) * (int)(sizeof(kd_jet) / sizeof(double));
+    const int          jets = (entries(expr) + early) * (int)(sizeof(kd_jet) / sizeof(double));
+    const int          bends = entries(expr) * 3 * KD_EXPR_SIDE; // of four expressions
+    return jets > bends ? jets : bends;
 }
 
 bool kd_expr_is_constant(const kd_expr *expr, double *value)
@@ -169,8 +171,10 @@ static void taylor_of(const kd_instruction *i, double x, double f[4])
 static void hand_on(const kd_instruction *i, const double *w, double f, double g, double *adjoint)
 {
     const kd_operation *o = &kd_operations[i->op];
+    // only the branch that is taken has a part in the result
     if (i->op == KD_OP_IF) {
         if (!isnan(w[i->a])) adjoint[w[i->a] != 0.0 ? i->b : i->c] += g;
+        // chain rule of one operand, then of two; flat operations hand nothing on
     } else if (o->operands == 1) {
         double taylor[4];
         taylor_of(i, w[i->a], taylor);
@@ -296,6 +300,156 @@ void kd_expr_along(const kd_expr *expr, const double *x, int slot, double *work,
     for (int i = 0; i < expr->ninstructions; i++) bend_to(&expr->instruction[i], entry, &w[i]);
     const bend *last = &w[expr->ninstructions - 1];
     f[0] = last->x, f[1] = last->x1, f[2] = last->x2;
+}
+
+// ---- side by side ---------------------------------------------------------------------------------------------------
+// Four expressions with the same instructions on other numbers and variables, as those of equal elements are: every entry holds
+// four numbers, each instruction is decoded once. The operations in each of them are those of one expression.
+
+typedef double four __attribute__((vector_size(4 * sizeof(double)), aligned(8), may_alias));
+
+typedef struct four_bends {
+    four x, x1, x2;
+} four_bends;
+
+bool kd_expr_is_like(const kd_expr *a, const kd_expr *b)
+{
+    if (a->nnumbers != b->nnumbers || a->nvariables != b->nvariables || a->ninstructions != b->ninstructions)
+        return false;
+    for (int k = 0; k < a->ninstructions; k++) {
+        const kd_instruction *i = &a->instruction[k], *j = &b->instruction[k];
+        if (i->op != j->op || i->a != j->a || i->b != j->b || i->c != j->c || i->curve != j->curve) return false;
+    }
+    return true;
+}
+
+static inline void fill_four(const kd_expr *const expr[KD_EXPR_SIDE], const double *x, four *entry)
+{
+    const int     numbers = expr[0]->nnumbers, variables = expr[0]->nvariables;
+    const double *a = expr[0]->number, *b = expr[1]->number, *c = expr[2]->number, *d = expr[3]->number;
+    const int    *i = expr[0]->slot, *j = expr[1]->slot, *k = expr[2]->slot, *l = expr[3]->slot;
+    for (int n = 0; n < numbers; n++) entry[n] = (four){a[n], b[n], c[n], d[n]};
+    for (int n = 0; n < variables; n++) entry[numbers + n] = (four){x[i[n]], x[j[n]], x[k[n]], x[l[n]]};
+}
+
+// One by one, through the places of a workspace
+static void four_one_by_one(const kd_instruction *i, const four *w, four *out)
+{
+    const kd_instruction here = {.op = i->op, .a = 0, .b = 1, .c = 2, .curve = i->curve};
+    const kd_operation  *o = &kd_operations[i->op];
+    for (int l = 0; l < KD_EXPR_SIDE; l++) {
+        const double operand[3] = {w[i->a][l], w[i->b][l], w[i->c][l]};
+        (*out)[l] = o->value1   ? o->value1(operand[0])
+                    : o->value2 ? o->value2(operand[0], operand[1])
+                                : kd_expr_value_of(&here, operand);
+    }
+}
+
+static inline void four_values(const kd_instruction *i, const four *w, four *out)
+{
+    switch (i->op) {
+    case KD_OP_ADD:
+        *out = w[i->a] + w[i->b];
+        break;
+    case KD_OP_SUB:
+        *out = w[i->a] - w[i->b];
+        break;
+    case KD_OP_MUL:
+        *out = w[i->a] * w[i->b];
+        break;
+    case KD_OP_DIV:
+        *out = w[i->a] / w[i->b];
+        break;
+    case KD_OP_ABS:
+        for (int l = 0; l < KD_EXPR_SIDE; l++) (*out)[l] = fabs(w[i->a][l]);
+        break;
+    case KD_OP_RAMP:
+        for (int l = 0; l < KD_EXPR_SIDE; l++) (*out)[l] = w[i->a][l] < 0.0 ? 0.0 : w[i->a][l];
+        break;
+    default:
+        four_one_by_one(i, w, out);
+        break;
+    }
+}
+
+void kd_expr_values(const kd_expr *const expr[KD_EXPR_SIDE], const double *x, double *work, double value[KD_EXPR_SIDE])
+{
+    four *entry = (four *)work, *w = entry + expr[0]->nnumbers + expr[0]->nvariables;
+    fill_four(expr, x, entry);
+    for (int i = 0; i < expr[0]->ninstructions; i++) four_values(&expr[0]->instruction[i], entry, &w[i]);
+    const four *last = &w[expr[0]->ninstructions - 1];
+    for (int l = 0; l < KD_EXPR_SIDE; l++) value[l] = (*last)[l];
+}
+
+static void four_bends_one_by_one(const kd_instruction *i, const four_bends *w, four_bends *out)
+{
+    const kd_instruction here = {.op = i->op, .a = 0, .b = 1, .c = 2, .curve = i->curve};
+    const int            at[3] = {i->a, i->b, i->c}, count = i->op == KD_OP_IF ? 3 : kd_operations[i->op].operands;
+    for (int l = 0; l < KD_EXPR_SIDE; l++) {
+        bend operand[3] = {{0}}, result;
+        for (int k = 0; k < count; k++) operand[k] = (bend){w[at[k]].x[l], w[at[k]].x1[l], w[at[k]].x2[l]};
+        bend_to(&here, operand, &result);
+        out->x[l] = result.x, out->x1[l] = result.x1, out->x2[l] = result.x2;
+    }
+}
+
+// f(a) by the chain rule
+static void four_bends_by_taylor(const kd_instruction *i, const four_bends *a, four_bends *out)
+{
+    double f[KD_EXPR_SIDE][4];
+    for (int l = 0; l < KD_EXPR_SIDE; l++) taylor_of(i, a->x[l], f[l]);
+    const four f1 = {f[0][1], f[1][1], f[2][1], f[3][1]}, f2 = {f[0][2], f[1][2], f[2][2], f[3][2]};
+    out->x = (four){f[0][0], f[1][0], f[2][0], f[3][0]};
+    out->x1 = f1 * a->x1;
+    out->x2 = f2 * a->x1 * a->x1 + f1 * a->x2;
+}
+
+static inline void four_bends_to(const kd_instruction *i, const four_bends *w, four_bends *out)
+{
+    const four_bends *a = &w[i->a], *b = &w[i->b];
+    switch (i->op) {
+    case KD_OP_ADD:
+        out->x = a->x + b->x, out->x1 = a->x1 + b->x1, out->x2 = a->x2 + b->x2;
+        break;
+    case KD_OP_SUB:
+        out->x = a->x - b->x, out->x1 = a->x1 - b->x1, out->x2 = a->x2 - b->x2;
+        break;
+    case KD_OP_MUL:
+        out->x = a->x * b->x, out->x1 = a->x1 * b->x + a->x * b->x1;
+        out->x2 = a->x2 * b->x + 2.0 * a->x1 * b->x1 + a->x * b->x2;
+        break;
+    case KD_OP_DIV:
+        out->x = a->x / b->x, out->x1 = (a->x1 - out->x * b->x1) / b->x;
+        out->x2 = (a->x2 - 2.0 * out->x1 * b->x1 - out->x * b->x2) / b->x;
+        break;
+    default:
+        if (kd_operations[i->op].operands == 1 && !kd_operations[i->op].jet)
+            four_bends_by_taylor(i, a, out);
+        else
+            four_bends_one_by_one(i, w, out);
+        break;
+    }
+}
+
+void kd_expr_bends_along(const kd_expr *const expr[KD_EXPR_SIDE], const double *x, const int slot[KD_EXPR_SIDE],
+                         double *work, double f[KD_EXPR_SIDE][3])
+{
+    four_bends *entry = (four_bends *)work, *w = entry + expr[0]->nnumbers;
+    const four  zero = {0};
+    for (int i = 0; i < expr[0]->nnumbers; i++) {
+        entry[i].x = (four){expr[0]->number[i], expr[1]->number[i], expr[2]->number[i], expr[3]->number[i]};
+        entry[i].x1 = entry[i].x2 = zero;
+    }
+    for (int i = 0; i < expr[0]->nvariables; i++) {
+        const int at[KD_EXPR_SIDE] = {expr[0]->slot[i], expr[1]->slot[i], expr[2]->slot[i], expr[3]->slot[i]};
+        w[i].x = (four){x[at[0]], x[at[1]], x[at[2]], x[at[3]]};
+        w[i].x1 = (four){at[0] == slot[0], at[1] == slot[1], at[2] == slot[2], at[3] == slot[3]};
+        w[i].x2 = zero;
+    }
+    w += expr[0]->nvariables;
+    for (int i = 0; i < expr[0]->ninstructions; i++) four_bends_to(&expr[0]->instruction[i], entry, &w[i]);
+    const four_bends *last = &w[expr[0]->ninstructions - 1];
+    for (int l = 0; l < KD_EXPR_SIDE; l++) f[l][0] = last->x[l], f[l][1] = last->x1[l], f[l][2] = last->x2[l];
 }
 
 // ---- along a line of parameters -------------------------------------------------------------------------------------

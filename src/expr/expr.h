@@ -121,6 +121,14 @@ kd_jet kd_expr_jet(const kd_expr *expr, const kd_jet *x, double *work);
 // f, f', f'' by one of the variables, the others as they are: a third of the work of a jet
 void kd_expr_along(const kd_expr *expr, const double *x, int slot, double *work, double f[3]);
 
+// Four expressions at once, with the bits of kd_expr_value and kd_expr_along of each. They must be alike: the same operations on other
+// numbers and variables. work: as for any of them
+enum { KD_EXPR_SIDE = 4 };
+bool kd_expr_is_like(const kd_expr *a, const kd_expr *b);
+void kd_expr_values(const kd_expr *const expr[KD_EXPR_SIDE], const double *x, double *work, double value[KD_EXPR_SIDE]);
+void kd_expr_bends_along(const kd_expr *const expr[KD_EXPR_SIDE], const double *x, const int slot[KD_EXPR_SIDE],
+                         double *work, double f[KD_EXPR_SIDE][3]);
+
 // ---- curves ---------------------------------------------------------------------------------------------------------
 
 bool kd_expr_has_curves(const kd_expr *expr);

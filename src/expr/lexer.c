@@ -114,7 +114,7 @@ static bool has_number(const char *c)
 
 // n digits times 10^exponent, correctly rounded; there is room for the exponent behind the digits. Where both numbers have
 // no rounding of their own, the one of a product or quotient is right.
-static double value_of(char *digits, int n, int exponent)
+static double value_of_digits(char *digits, int n, int exponent)
 {
     static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -166,7 +166,7 @@ static kd_token number_token(const char *text, int place, kd_expr_error *error)
         return token;
     }
     // digits and exponent to a number, once
-    token.number = value_of(digits, n, exponent - behind_point);
+    token.number = value_of_digits(digits, n, exponent - behind_point);
     token.length = (int)(c - start);
     if (isfinite(token.number)) {
         token.kind = KD_TOKEN_NUMBER;

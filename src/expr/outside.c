@@ -24,6 +24,7 @@ const kd_curve *kd_expr_outside(const kd_expr *expr, const double *x, double *wo
     const int first = expr->nnumbers + expr->nvariables, n = first + expr->ninstructions;
     double   *needed = work + n;
     (void)kd_expr_value(expr, x, work);
+    // backwards from the result: operands of what is needed are needed, of a choice the one that is taken
     memset(needed, 0, (size_t)n * sizeof *needed);
     needed[n - 1] = 1.0;
     for (int k = n - 1; k >= first; k--) {

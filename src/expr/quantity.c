@@ -116,7 +116,7 @@ typedef struct parser {
     size_t                size;
 } parser;
 
-static bool fail(const parser *p, const char *at, const char *why)
+static bool refuse_at(const parser *p, const char *at, const char *why)
 {
     *p->column = (int)(at - p->text) + 1;
     kd_text(p->why, p->size, "%s", why);
@@ -151,10 +151,10 @@ static bool parse_power(parser *p, int *power)
     if (caret) p->c++;
     const bool negative = caret && *p->c == '-';
     if (negative) p->c++;
-    if (*p->c < '0' || *p->c > '9') return !caret || fail(p, at, "a whole number must follow '^' in a unit");
+    if (*p->c < '0' || *p->c > '9') return !caret || refuse_at(p, at, "a whole number must follow '^' in a unit");
     for (*power = 0; *p->c >= '0' && *p->c <= '9'; p->c++)
         if (*power <= MAX_EXPONENT) *power = 10 * *power + (*p->c - '0');
-    if (*power > MAX_EXPONENT || *power == 0) return fail(p, at, "the exponent of a unit must be between 1 and 9");
+    if (*power > MAX_EXPONENT || *power == 0) return refuse_at(p, at, "the exponent of a unit must be between 1 and 9");
     if (negative) *power = -*power;
     return true;
 }
@@ -168,10 +168,10 @@ static bool parse_word(parser *p, kd_unit *unit)
     int          decimal;
     // which unit, with which prefix?
     const int found = n > 0 ? find_unit(at, n, &decimal) : -1;
-    if (n == 0) return fail(p, at, "a unit must stand here, like mm or kg m^2");
+    if (n == 0) return refuse_at(p, at, "a unit must stand here, like mm or kg m^2");
     if (found < 0) {
         kd_text(why, sizeof why, "unknown unit '%.*s'; understood are %s", n < 30 ? (int)n : 30, at, KNOWN);
-        return fail(p, at, why);
+        return refuse_at(p, at, why);
     }
     // a word that is also a name could be meant as that
     kd_text(word, sizeof word, "%.*s", (int)n, at);
@@ -181,7 +181,7 @@ static bool parse_word(parser *p, kd_unit *unit)
             "'%s' is a unit and also a name of this file: write '*' in front of the name, or the number in units of "
             "the SI",
             word);
-        return fail(p, at, why);
+        return refuse_at(p, at, why);
     }
     // its power of ten, factor and dimension
     *unit = (kd_unit){.decimal = UNITS[found].decimal + decimal, .factor = UNITS[found].factor};
@@ -200,10 +200,10 @@ static bool parse_factor(parser *p, kd_unit *unit)
     // (product)^n, 1 or word^n
     if (*p->c == '(') {
         const char *at = p->c++;
-        if (++p->depth > MAX_DEPTH) return fail(p, at, "too many parentheses in a unit");
+        if (++p->depth > MAX_DEPTH) return refuse_at(p, at, "too many parentheses in a unit");
         if (!parse_product(p, &own)) return false;
         p->depth--;
-        if (*p->c++ != ')') return fail(p, at, "')' is missing in the unit");
+        if (*p->c++ != ')') return refuse_at(p, at, "')' is missing in the unit");
     } else if (*p->c == '1' && strchr(" /*", p->c[1]) && p->c[1]) { // 1/s
         p->c++;
         return true;
@@ -229,7 +229,7 @@ static bool parse_product(parser *p, kd_unit *unit)
         const bool over = *p->c == '/';
         if (over || *p->c == '*') p->c++;
         if (dot) p->c += 2;
-        if (divided && !over) return fail(p, at, "what is divided by? Write parentheses, as in m^3/(s Pa)");
+        if (divided && !over) return refuse_at(p, at, "what is divided by? Write parentheses, as in m^3/(s Pa)");
         divided = divided || over;
         own = (kd_unit){.factor = 1};
         if (!parse_factor(p, &own)) return false;
@@ -242,7 +242,7 @@ bool kd_unit_parse(const char *text, const kd_taken_words *taken, kd_unit *unit,
     parser p = {.text = text, .c = text, .taken = taken, .column = column, .why = why, .size = size};
     *unit = (kd_unit){.factor = 1};
     if (!parse_product(&p, unit)) return false;
-    return *p.c == '\0' || fail(&p, p.c, "unexpected ')' in the unit");
+    return *p.c == '\0' || refuse_at(&p, p.c, "unexpected ')' in the unit");
 }
 
 // ---- quantities -----------------------------------------------------------------------------------------------------

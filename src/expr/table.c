@@ -184,6 +184,7 @@ static kd_interval range_of_patch(const kd_table *t, const weights *wx, const we
 {
     double      cx[4][4], cy[4][4];
     kd_interval range = {INFINITY, -INFINITY};
+    // bicubic in Bernstein's form over the part: the range lies between its coefficients
     coefficients(wx, x, cx);
     coefficients(wy, y, cy);
     for (int a = 0; a < 4; a++)
@@ -195,6 +196,7 @@ static kd_interval range_of_patch(const kd_table *t, const weights *wx, const we
                     sum += part;
                     size += fabs(part);
                 }
+            // rounding of the sums must not hide a value
             const double error = 64.0 * DBL_EPSILON * size;
             if (isnan(sum)) return (kd_interval){-INFINITY, INFINITY};
             range.lower = fmin(range.lower, sum - error);
@@ -273,12 +275,6 @@ kd_outside kd_table_outside(const kd_table *table)
 
 // ---- creation -------------------------------------------------------------------------------------------------------
 
-static kd_status refuse(char *message, size_t size, const char *text)
-{
-    kd_text(message, size, "%s", text);
-    return KD_ERR_MODEL;
-}
-
 static kd_status check_axis(const char *name, int n, const double *x, char *message, size_t size)
 {
     for (int i = 0; i < n; i++) {
@@ -298,9 +294,11 @@ static kd_status check_axis(const char *name, int n, const double *x, char *mess
 static kd_status check_grid(kd_outside outside, int nx, int ny, const double *x, const double *y, const double *z,
                             char *message, size_t size)
 {
-    if (nx < 2 || ny < 2) return refuse(message, size, "a table needs at least 2 numbers of 'x' and 2 of 'y'");
+    if (nx < 2 || ny < 2)
+        return kd_refuse(KD_ERR_MODEL, message, size, "a table needs at least 2 numbers of 'x' and 2 of 'y'");
     if (outside == KD_OUTSIDE_REPEAT)
-        return refuse(message, size, "a table of two arguments cannot repeat; write mod(x, period) as its argument");
+        return kd_refuse(KD_ERR_MODEL, message, size,
+                         "a table of two arguments cannot repeat; write mod(x, period) as its argument");
     kd_status status = check_axis("x", nx, x, message, size);
     if (status == KD_OK) status = check_axis("y", ny, y, message, size);
     for (int i = 0; i < nx && status == KD_OK; i++)
@@ -340,7 +338,7 @@ static kd_status fill_grid(kd_table *t, kd_curve_kind kind, const double *x, con
     make_slopes(t, 0, 2, 3);
     for (size_t k = 0; k < (size_t)nx * (size_t)ny; k++)
         for (int m = 0; m < 4; m++)
-            if (!isfinite(t->corner[k].by[m])) return refuse(message, size, "the table is too steep");
+            if (!isfinite(t->corner[k].by[m])) return kd_refuse(KD_ERR_MODEL, message, size, "the table is too steep");
     t->all = range_of_cells(t, (kd_interval){x[0], x[nx - 1]}, (kd_interval){y[0], y[ny - 1]}, (int[]){1, nx - 1},
                             (int[]){1, ny - 1});
     return KD_OK;

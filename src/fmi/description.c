@@ -116,6 +116,7 @@ static void write_unit(page *p, const char *name)
         put_xml(p, "/>\n");
         return;
     }
+    // SI exponents of the four units that mechanics knows, and the factor to them
     put_xml(p, "><BaseUnit");
     for (int k = 0; k < 4; k++)
         if (unit.dimension[k] != 0) put_xml(p, " %s=\"%d\"", BASE[k], unit.dimension[k]);
@@ -141,6 +142,7 @@ static void write_units(page *p)
 static void write_abilities(page *p)
 {
     const bool two = is_version_2(p);
+    // names of abilities differ between the versions in case and plural
     if (p->def->kind & KD_FMU_EXCHANGE) {
         put_xml(p, "  <ModelExchange");
         attribute(p, "modelIdentifier", p->def->identifier);
@@ -171,6 +173,7 @@ static void write_head(page *p)
 {
     int indicators;
     (void)kd_plant_first(p->plant, KD_PLANT_INDICATOR, &indicators);
+    // identity: a binary and a description that do not belong together must not meet
     put_xml(p, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<fmiModelDescription");
     attribute(p, "fmiVersion", is_version_2(p) ? "2.0" : "3.0");
     attribute(p, "modelName", p->def->identifier);
@@ -186,6 +189,7 @@ static void write_head(page *p)
     put_xml(p, "    <Category name=\"logStatusDiscard\" description=\"the model asks for the end\"/>\n");
     put_xml(p, "    <Category name=\"logEvents\" description=\"what happens in the model\"/>\n");
     put_xml(p, "  </LogCategories>\n");
+    // the run of the model file, which importers may change
     put_xml(p, "  <DefaultExperiment startTime=\"0\"");
     number(p, "stopTime", p->def->t_end);
     number(p, "tolerance", p->def->tolerance);
@@ -373,6 +377,7 @@ kd_status kd_terminals_write(const kd_plant *plant, char **out)
     p.variable = kd_plant_variables(plant, &p.count);
     put_xml(&p,
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<fmiTerminalsAndIcons fmiVersion=\"3.0\">\n  <Terminals>\n");
+    // one terminal for each stem of names, where its first variable stands
     for (int i = 0; i < p.count; i++) {
         const kd_plant_variable *v = &p.variable[i];
         const size_t             n = is_port(v) ? stem(v->name) : 0;
@@ -382,6 +387,7 @@ kd_status kd_terminals_write(const kd_plant *plant, char **out)
         terminals += is_first;
     }
     put_xml(&p, "  </Terminals>\n</fmiTerminalsAndIcons>\n");
+    // a plant without ports has no such file
     if (p.out.failed || terminals == 0) {
         kd_free(p.out.bytes);
         return p.out.failed ? KD_ERR_MEMORY : KD_OK;

@@ -56,7 +56,7 @@ kd_fmu_export_options kd_fmu_export_options_default(void)
     return (kd_fmu_export_options){.version = 3, .kind = KD_FMU_BOTH, .cookie = COOKIE};
 }
 
-static kd_status refuse(job *j, kd_status status, const char *what, const char *why)
+static kd_status refuse_export(job *j, kd_status status, const char *what, const char *why)
 {
     kd_text(j->message, j->size, "%s%s%s", what, *what ? ": " : "", why);
     return status;
@@ -73,12 +73,12 @@ static kd_status write_file(job *j, const char *name, const char *text, size_t l
         *slash = '\0';
         const bool made = mkdir(path, 0700) == 0 || errno == EEXIST;
         *slash = '/';
-        if (!made) return refuse(j, KD_ERR_FILE, path, strerror(errno));
+        if (!made) return refuse_export(j, KD_ERR_FILE, path, strerror(errno));
     }
     FILE *file = fopen(path, "wb");
     bool  good = file && fwrite(text, 1, length, file) == length;
     if (file && fclose(file) != 0) good = false;
-    return good ? KD_OK : refuse(j, KD_ERR_FILE, path, strerror(errno));
+    return good ? KD_OK : refuse_export(j, KD_ERR_FILE, path, strerror(errno));
 }
 
 // A file that the model names, at the same place beside the model of the FMU. path: where it is; NULL: as it is named
@@ -90,12 +90,12 @@ static kd_status copy_file(job *j, const char *named, const char *path)
     const char *slash = strrchr(j->model_path, '/');
     if (!named) return KD_OK;
     if (named[0] == '/' || strstr(named, "..") || strlen(named) > 1000)
-        return refuse(j, KD_ERR_MODEL, named,
-                      "an FMU can only carry files that the model names inside of its own folder");
+        return refuse_export(j, KD_ERR_MODEL, named,
+                             "an FMU can only carry files that the model names inside of its own folder");
     snprintf(from, sizeof from, "%.*s%s", slash && !path ? (int)(slash - j->model_path) + 1 : 0, j->model_path,
              path ? path : named);
     kd_status status = kd_load_file(from, MOST_BYTES, &text, &length, why, sizeof why);
-    if (status < 0) return refuse(j, status, named, why);
+    if (status < 0) return refuse_export(j, status, named, why);
     status = write_file(j, named, text, length);
     kd_free(text);
     return status;
@@ -107,8 +107,8 @@ static kd_status refuse_foreign(job *j)
     for (int i = 0; i < kd_model_count(j->model, KD_SECTION_BLOCK); i++) {
         const kd_block_kind kind = kd_model_block_def(j->model, i)->kind;
         if (kind == KD_BLOCK_FMU || kind == KD_BLOCK_LIBRARY)
-            return refuse(j, KD_ERR_UNSUPPORTED, kd_model_name(j->model, KD_SECTION_BLOCK, i),
-                          "this block is foreign code, which an FMU cannot carry");
+            return refuse_export(j, KD_ERR_UNSUPPORTED, kd_model_name(j->model, KD_SECTION_BLOCK, i),
+                                 "this block is foreign code, which an FMU cannot carry");
     }
     return KD_OK;
 }
@@ -187,14 +187,15 @@ static kd_status check_inputs(job *j)
 {
     for (int i = 0; i < j->opt->ninputs; i++)
         if (kd_model_find(j->model, KD_SECTION_INPUT, j->opt->inputs[i]) < 0)
-            return refuse(j, KD_ERR_ARGUMENT, j->opt->inputs[i], "the model has no input of this name");
+            return refuse_export(j, KD_ERR_ARGUMENT, j->opt->inputs[i], "the model has no input of this name");
     const kd_run_def  *run = kd_model_run(j->model);
     kd_integrator_kind kind;
     if (run->integrator && kd_integrator_parse(run->integrator, &kind) &&
         (strcmp(run->integrator, "ida") == 0 || strcmp(run->integrator, "cvode") == 0 ||
          strcmp(run->integrator, "arkode") == 0))
-        return refuse(j, KD_ERR_UNSUPPORTED, run->integrator,
-                      "integrators of SUNDIALS are not part of an FMU; choose one of kardan's in the model's run:");
+        return refuse_export(
+            j, KD_ERR_UNSUPPORTED, run->integrator,
+            "integrators of SUNDIALS are not part of an FMU; choose one of kardan's in the model's run:");
     return KD_OK;
 }
 
@@ -205,8 +206,9 @@ static kd_status prepare_folder(job *j)
     snprintf(j->folder, sizeof j->folder, "%s/kardan-fmu-XXXXXX", temporary && *temporary ? temporary : "/tmp");
     if (!mkdtemp(j->folder)) {
         j->folder[0] = '\0';
-        return refuse(j, KD_ERR_FILE, "no folder for the parts of the FMU", strerror(errno));
+        return refuse_export(j, KD_ERR_FILE, "no folder for the parts of the FMU", strerror(errno));
     }
+    // the model as one file, with all that it reads beside it
     snprintf(path, sizeof path, "%s/model.yaml", j->folder);
     kd_status status = kd_model_write_flat(j->model, path, j->message, j->size);
     if (status >= 0) status = copy_data(j);
@@ -215,6 +217,7 @@ static kd_status prepare_folder(job *j)
     size_t length;
     status = kd_load_file(path, MOST_BYTES, &text, &length, j->message, j->size);
     if (status < 0) return status;
+    // the token is a hash of all that makes the FMU, so that the same model gives the same one
     add_hash(j, text, length);
     add_hash(j, &j->opt->version, sizeof j->opt->version);
     add_hash(j, &j->opt->kind, sizeof j->opt->kind);
@@ -223,9 +226,10 @@ static kd_status prepare_folder(job *j)
     choose_token(j);
     status = write_plant(j);
     if (status < 0) return status;
+    // read again as the FMU will read it
     char why[2000];
     status = kd_plant_open(j->folder, &j->plant, why, sizeof why);
-    return status < 0 ? refuse(j, status, "the model of the FMU cannot be read again", why) : KD_OK;
+    return status < 0 ? refuse_export(j, status, "the model of the FMU cannot be read again", why) : KD_OK;
 }
 
 // ---- the archive ----------------------------------------------------------------------------------------------------
@@ -275,7 +279,7 @@ static kd_status add_resources(job *j)
 {
     bool good = true;
     visit(j, j->folder, "", add_visited, &good);
-    return good ? KD_OK : refuse(j, KD_ERR_FILE, j->folder, "cannot be read again");
+    return good ? KD_OK : refuse_export(j, KD_ERR_FILE, j->folder, "cannot be read again");
 }
 
 // Beside the program, where it is installed, or as the environment says
@@ -285,6 +289,7 @@ static bool find_part(const char *name, const char *variable, char *path, size_t
     const ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
     char         *slash = n > 0 ? strrchr(own, '/') : NULL;
     if (slash) *slash = '\0';
+    // from the most special place to the most general one
     const char *set = getenv(variable);
     char        place[4][PATH_MAX + 60] = {{0}};
     if (set) kd_text(place[0], sizeof place[0], "%s", set);
@@ -303,11 +308,11 @@ static kd_status find_binary(job *j, char *path, size_t size)
 {
     if (j->opt->binary) {
         kd_text(path, size, "%s", j->opt->binary);
-        return access(path, R_OK) == 0 ? KD_OK : refuse(j, KD_ERR_FILE, path, strerror(errno));
+        return access(path, R_OK) == 0 ? KD_OK : refuse_export(j, KD_ERR_FILE, path, strerror(errno));
     }
     if (find_part("libkardan-fmu.so", "KARDAN_FMU_BINARY", path, size)) return KD_OK;
-    return refuse(j, KD_ERR_UNAVAILABLE, "libkardan-fmu.so",
-                  "the binary of FMUs is not beside the program, nor where it was installed (option --binary)");
+    return refuse_export(j, KD_ERR_UNAVAILABLE, "libkardan-fmu.so",
+                         "the binary of FMUs is not beside the program, nor where it was installed (option --binary)");
 }
 
 static kd_status add_binary(job *j, const char *path, const char *platform, const char *ending)
@@ -388,7 +393,7 @@ static kd_status add_source(job *j, const char *root, const char *from, const ch
     kd_text(path, sizeof path, "%s/%s", root, from);
     kd_text(name, sizeof name, "sources/%s", to);
     kd_status status = kd_load_file(path, MOST_BYTES, &text, &length, why, sizeof why);
-    if (status < 0) return refuse(j, status, path, why);
+    if (status < 0) return refuse_export(j, status, path, why);
     status = kd_zip_add(j->zip, name, text, length, true);
     kd_free(text);
     return status;
@@ -400,10 +405,12 @@ static kd_status add_listed(job *j, const char *place, char *list, FILE *build)
     char        root[PATH_MAX + 100], *rest = list, *line = strsep(&rest, "\n");
     const char *slash = strrchr(place, '/');
     kd_status   status = KD_OK;
+    // the first line tells where sources are, from the list's own folder if it is not absolute
     if (line[0] == '/')
         kd_text(root, sizeof root, "%s", line);
     else
         kd_text(root, sizeof root, "%.*s/%s", slash ? (int)(slash - place) : 1, slash ? place : ".", line);
+    // "place in the tree, place in the FMU"; headers are carried, but not compiled
     while (status >= 0 && (line = strsep(&rest, "\n"))) {
         char *to = strchr(line, ' ');
         if (!to) continue;
@@ -422,12 +429,13 @@ static kd_status add_sources(job *j)
     char  *list, *text = NULL;
     size_t length, size = 0;
     if (!j->opt->sources) return KD_OK;
-    if (j->opt->version != 3) return refuse(j, KD_ERR_ARGUMENT, "sources", "only FMI 3.0 can say how they are built");
+    if (j->opt->version != 3)
+        return refuse_export(j, KD_ERR_ARGUMENT, "sources", "only FMI 3.0 can say how they are built");
     if (!find_part("fmu-sources.txt", "KARDAN_FMU_SOURCES", place, sizeof place))
-        return refuse(j, KD_ERR_UNAVAILABLE, "fmu-sources.txt",
-                      "the list of sources is not beside the program, nor where it was installed");
+        return refuse_export(j, KD_ERR_UNAVAILABLE, "fmu-sources.txt",
+                             "the list of sources is not beside the program, nor where it was installed");
     kd_status status = kd_load_file(place, MOST_BYTES, &list, &length, why, sizeof why);
-    if (status < 0) return refuse(j, status, place, why);
+    if (status < 0) return refuse_export(j, status, place, why);
     FILE *build = open_memstream(&text, &size);
     if (build) {
         fprintf(build,
@@ -480,14 +488,14 @@ kd_status kd_fmu_export(const kd_model *model, const char *model_path, const cha
     kd_text(message, size, "%s", "");
     if (!model || !model_path || !path || j.opt->cookie != COOKIE) return KD_ERR_ARGUMENT;
     if ((j.opt->version != 2 && j.opt->version != 3) || (int)j.opt->kind < 1 || (int)j.opt->kind > KD_FMU_BOTH)
-        return refuse(&j, KD_ERR_ARGUMENT, "",
-                      "versions of FMI are 2 and 3, kinds model exchange, co-simulation or both");
+        return refuse_export(&j, KD_ERR_ARGUMENT, "",
+                             "versions of FMI are 2 and 3, kinds model exchange, co-simulation or both");
     j.hash[0] = 14695981039346656037u;
     j.hash[1] = 88172645463325252u;
     choose_identifier(&j);
     kd_status status = check_inputs(&j);
     if (status >= 0) status = kd_zip_create(&j.zip);
-    if (status == KD_ERR_UNAVAILABLE) refuse(&j, status, "", "FMUs were not built in: zlib was missing");
+    if (status == KD_ERR_UNAVAILABLE) refuse_export(&j, status, "", "FMUs were not built in: zlib was missing");
     if (status >= 0) status = prepare_folder(&j);
     // the description first: tools look for it there
     if (status >= 0) status = add_description(&j);

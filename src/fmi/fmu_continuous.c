@@ -115,6 +115,7 @@ static kd_status go_to(exchange *c, kd_epoch epoch)
 {
     if (c->base.has_started && is_same(c->epoch, epoch)) return KD_OK;
     if (c->base.is_broken && !c->base.has_started) return KD_ERR_STAGE; // with the words of before
+    // an epoch that was saved: events behind it are undone
     for (int i = 0; i < KD_GUEST_SLOTS && c->base.has_started; i++) {
         if (!c->kept[i].full || !is_same(c->kept[i].epoch, epoch)) continue;
         forget(c);
@@ -122,6 +123,7 @@ static kd_status go_to(exchange *c, kd_epoch epoch)
         c->next = c->kept[i].next;
         return told(c, kd_guest_restore(kd_fmu_unit_guest(c->unit), i));
     }
+    // the first one can always be begun again; any other is lost
     if (epoch.count == 0) return begin(c);
     c->base.is_broken = true;
     kd_text(c->base.message, sizeof c->base.message,
@@ -364,6 +366,7 @@ static kd_status prepare_exchange(exchange *c, const kd_foreign_setup *setup, ch
     kd_status status = check_states(c, message, size);
     if (status >= 0) status = cut(c);
     c->base.has_slopes = c->about->exchange.directional;
+    // states by their rates, which point at them
     for (int i = 0; i < c->nx && status >= 0; i++) {
         const kd_fmi_variable *rate = &c->about->variable[c->about->rate[i]];
         c->dx_reference[i] = rate->reference;
@@ -374,6 +377,7 @@ static kd_status prepare_exchange(exchange *c, const kd_foreign_setup *setup, ch
         c->u_reference[i] = v->reference;
         status = check_signal(v, true, message, size);
     }
+    // derivatives are promised of outputs and states only
     for (int i = 0; i < c->ny && status >= 0; i++) {
         const kd_fmi_variable *v = kd_fmu_unit_output(c->unit, i);
         bool                   state = false;
@@ -398,6 +402,7 @@ kd_status kd_continuous_open(const kd_foreign_setup *setup, kd_continuous **unit
     exchange *c = kd_alloc(sizeof *c);
     if (!c) return KD_ERR_MEMORY;
     c->base.class = &CLASS;
+    // the same unit as a sampled one, but asked at any time
     own.exchange = true;
     own.period = 1;
     kd_status status = kd_fmu_unit_open(&own, &c->unit, message, size);

@@ -46,8 +46,8 @@ const char *kd_variability_word(kd_variability variability)
     return VARIABILITY[variability];
 }
 
-static void find(reader *r, int line, bool fatal, const char *format, ...) KD_PRINTF(4, 5);
-static void find(reader *r, int line, bool fatal, const char *format, ...)
+static void note_finding(reader *r, int line, bool fatal, const char *format, ...) KD_PRINTF(4, 5);
+static void note_finding(reader *r, int line, bool fatal, const char *format, ...)
 {
     char    text[600];
     va_list arguments;
@@ -84,7 +84,7 @@ static bool number(reader *r, const kd_xml_element *e, const char *name, double 
     const char *text = attribute(e, name);
     if (!text) return false;
     if (read_double(text, value) && isfinite(*value)) return true;
-    find(r, e->line, false, "%s=\"%.60s\" is no finite number", name, text);
+    note_finding(r, e->line, false, "%s=\"%.60s\" is no finite number", name, text);
     return false;
 }
 
@@ -122,10 +122,11 @@ static void read_interface(reader *r, const char *name, kd_fmi_interface *out)
     out->line = e->line;
     out->identifier = attribute(e, "modelIdentifier");
     if (!out->identifier || !is_identifier(out->identifier)) {
-        find(r, e->line, true, "%s has %s: it must be an identifier of C", name,
-             out->identifier ? "a wrong modelIdentifier" : "no modelIdentifier");
+        note_finding(r, e->line, true, "%s has %s: it must be an identifier of C", name,
+                     out->identifier ? "a wrong modelIdentifier" : "no modelIdentifier");
         out->identifier = out->identifier ? out->identifier : "";
     }
+    // abilities, whose names differ between the versions
     out->saves = is_true(e, two ? "canGetAndSetFMUstate" : "canGetAndSetFMUState");
     out->serialises = is_true(e, two ? "canSerializeFMUstate" : "canSerializeFMUState");
     out->directional = is_true(e, two ? "providesDirectionalDerivative" : "providesDirectionalDerivatives");
@@ -134,7 +135,8 @@ static void read_interface(reader *r, const char *name, kd_fmi_interface *out)
     out->variable_step = is_true(e, "canHandleVariableCommunicationStepSize");
     out->needs_completed_step =
         two ? !is_true(e, "completedIntegratorStepNotNeeded") : is_true(e, "needsCompletedIntegratorStep");
-    if (out->serialises && !out->saves) find(r, e->line, false, "%s serialises states that it cannot save", name);
+    if (out->serialises && !out->saves)
+        note_finding(r, e->line, false, "%s serialises states that it cannot save", name);
 }
 
 static void read_head(reader *r)
@@ -142,34 +144,37 @@ static void read_head(reader *r)
     kd_fmi_description *d = r->d;
     const char         *version = attribute(r->root, "fmiVersion");
     if (strcmp(r->root->name, "fmiModelDescription") != 0)
-        find(r, r->root->line, true, "the description begins with <%.60s>, not with <fmiModelDescription>",
-             r->root->name);
+        note_finding(r, r->root->line, true, "the description begins with <%.60s>, not with <fmiModelDescription>",
+                     r->root->name);
+    // rules of reading follow from the version
     if (version && strcmp(version, "2.0") == 0)
         d->version = 2;
     else if (version && version[0] == '3' && version[1] == '.')
         d->version = 3;
     else
-        find(r, r->root->line, true, "fmiVersion=\"%.40s\": 2.0 and 3.0 are known", version ? version : "");
+        note_finding(r, r->root->line, true, "fmiVersion=\"%.40s\": 2.0 and 3.0 are known", version ? version : "");
     d->name = attribute(r->root, "modelName");
     d->token = attribute(r->root, d->version == 2 ? "guid" : "instantiationToken");
     d->about = attribute(r->root, "description");
     d->tool = attribute(r->root, "generationTool");
-    if (!d->name || !*d->name) find(r, r->root->line, false, "there is no modelName");
+    if (!d->name || !*d->name) note_finding(r, r->root->line, false, "there is no modelName");
     if (!d->token || !*d->token)
-        find(r, r->root->line, true, "there is no %s", d->version == 2 ? "guid" : "instantiationToken");
+        note_finding(r, r->root->line, true, "there is no %s", d->version == 2 ? "guid" : "instantiationToken");
+    // at least one way of running it
     read_interface(r, "ModelExchange", &d->exchange);
     read_interface(r, "CoSimulation", &d->cosimulation);
     d->scheduled = kd_xml_child(r->root, "ScheduledExecution") != NULL;
     if (!d->exchange.identifier && !d->cosimulation.identifier && !d->scheduled)
-        find(r, r->root->line, true, "there is neither ModelExchange nor CoSimulation");
+        note_finding(r, r->root->line, true, "there is neither ModelExchange nor CoSimulation");
+    // what the exporter proposes; nonsense is told, not refused
     const kd_xml_element *e = kd_xml_child(r->root, "DefaultExperiment");
     d->has_start = e && number(r, e, "startTime", &d->t_start);
     d->has_stop = e && number(r, e, "stopTime", &d->t_stop);
     d->has_step = e && number(r, e, "stepSize", &d->step);
     d->has_tolerance = e && number(r, e, "tolerance", &d->tolerance);
-    if (d->has_stop && d->t_stop < d->t_start) find(r, e->line, false, "stopTime is before startTime");
-    if (d->has_step && !(d->step > 0)) find(r, e->line, false, "stepSize is not positive");
-    if (d->has_tolerance && !(d->tolerance > 0)) find(r, e->line, false, "tolerance is not positive");
+    if (d->has_stop && d->t_stop < d->t_start) note_finding(r, e->line, false, "stopTime is before startTime");
+    if (d->has_step && !(d->step > 0)) note_finding(r, e->line, false, "stepSize is not positive");
+    if (d->has_tolerance && !(d->tolerance > 0)) note_finding(r, e->line, false, "tolerance is not positive");
 }
 
 // ---- units ----------------------------------------------------------------------------------------------------------
@@ -189,7 +194,7 @@ static bool read_units(reader *r)
     for (const kd_xml_element *e = first_child(list); e; e = e->next) {
         const char *name = attribute(e, "name");
         if (!name)
-            find(r, e->line, false, "a unit has no name");
+            note_finding(r, e->line, false, "a unit has no name");
         else
             r->unit[r->nunits++] = name;
     }
@@ -200,7 +205,7 @@ static void check_unit(reader *r, const kd_fmi_variable *v)
 {
     for (int i = 0; v->unit && i < r->nunits; i++)
         if (strcmp(r->unit[i], v->unit) == 0) return;
-    if (v->unit) find(r, v->line, false, "%.100s: its unit %.40s is not defined", v->name, v->unit);
+    if (v->unit) note_finding(r, v->line, false, "%.100s: its unit %.40s is not defined", v->name, v->unit);
 }
 
 // ---- variables ------------------------------------------------------------------------------------------------------
@@ -221,6 +226,7 @@ static const kd_xml_element *typed_element(const reader *r, const kd_xml_element
         *type = (kd_fmi_type)(k < 0 ? 0 : k);
         return k < 0 ? NULL : e;
     }
+    // the type is an element of its own inside of the variable
     for (const kd_xml_element *inner = first_child(e); inner; inner = inner->next)
         for (size_t i = 0; i < sizeof TWO / sizeof *TWO; i++)
             if (strcmp(inner->name, TWO[i].word) == 0) {
@@ -265,20 +271,20 @@ static bool fits(const kd_fmi_variable *v)
 static void check_words(reader *r, const kd_fmi_variable *v, bool initial_given)
 {
     if (!fits(v))
-        find(r, v->line, false, "%.100s: a variable that is %s cannot be %s", v->name, CAUSALITY[v->causality],
-             VARIABILITY[v->variability]);
+        note_finding(r, v->line, false, "%.100s: a variable that is %s cannot be %s", v->name, CAUSALITY[v->causality],
+                     VARIABILITY[v->variability]);
     if (v->variability == KD_VARIABILITY_CONTINUOUS && !is_float(v->type))
-        find(r, v->line, false, "%.100s: a variable of type %s cannot be continuous", v->name, TYPE[v->type]);
+        note_finding(r, v->line, false, "%.100s: a variable of type %s cannot be continuous", v->name, TYPE[v->type]);
     const bool may = r->d->version == 3 && v->causality == KD_CAUSALITY_INPUT && v->initial == KD_INITIAL_EXACT;
     if (initial_given && usual_initial(v) == KD_INITIAL_NONE && !may)
-        find(r, v->line, false, "%.100s: a variable that is %s must not have initial", v->name,
-             CAUSALITY[v->causality]);
+        note_finding(r, v->line, false, "%.100s: a variable that is %s must not have initial", v->name,
+                     CAUSALITY[v->causality]);
     const bool needs = v->type != KD_FMI_CLOCK && (v->causality == KD_CAUSALITY_INPUT ||
                                                    v->initial == KD_INITIAL_EXACT || v->initial == KD_INITIAL_APPROX);
-    if (needs && !v->start) find(r, v->line, false, "%.100s: it needs a start value", v->name);
+    if (needs && !v->start) note_finding(r, v->line, false, "%.100s: it needs a start value", v->name);
     if (v->start && (v->initial == KD_INITIAL_CALCULATED || v->causality == KD_CAUSALITY_INDEPENDENT))
-        find(r, v->line, false, "%.100s: it must not have a start value, as it is %s", v->name,
-             v->causality == KD_CAUSALITY_INDEPENDENT ? "the time" : "calculated");
+        note_finding(r, v->line, false, "%.100s: it must not have a start value, as it is %s", v->name,
+                     v->causality == KD_CAUSALITY_INDEPENDENT ? "the time" : "calculated");
 }
 
 static void check_numbers(reader *r, const kd_fmi_variable *v, const kd_xml_element *e)
@@ -288,13 +294,13 @@ static void check_numbers(reader *r, const kd_fmi_variable *v, const kd_xml_elem
     if (attribute(e, "min")) (void)number(r, e, "min", &least);
     if (attribute(e, "max")) (void)number(r, e, "max", &most);
     if (attribute(e, "nominal") && number(r, e, "nominal", &nominal) && nominal == 0)
-        find(r, v->line, false, "%.100s: nominal must not be 0", v->name);
-    if (least > most) find(r, v->line, false, "%.100s: min is above max", v->name);
+        note_finding(r, v->line, false, "%.100s: nominal must not be 0", v->name);
+    if (least > most) note_finding(r, v->line, false, "%.100s: min is above max", v->name);
     if (!v->start) return;
     if (!read_double(v->start, &start))
-        find(r, v->line, false, "%.100s: start=\"%.40s\" is no number", v->name, v->start);
+        note_finding(r, v->line, false, "%.100s: start=\"%.40s\" is no number", v->name, v->start);
     else if (start < least || start > most)
-        find(r, v->line, false, "%.100s: its start is outside of min and max", v->name);
+        note_finding(r, v->line, false, "%.100s: its start is outside of min and max", v->name);
 }
 
 static void read_variable(reader *r, const kd_xml_element *e, kd_fmi_variable *v)
@@ -306,24 +312,26 @@ static void read_variable(reader *r, const kd_xml_element *e, kd_fmi_variable *v
     v->line = e->line;
     v->derivative = -1;
     v->name = attribute(e, "name");
-    if (!v->name || !*v->name) find(r, e->line, true, "a variable has no name");
+    if (!v->name || !*v->name) note_finding(r, e->line, true, "a variable has no name");
     if (!v->name) v->name = "";
-    if (!typed) find(r, e->line, true, "%.100s: its type <%.60s> is not known", v->name, e->name);
-    if (reference < 0) find(r, e->line, true, "%.100s: its valueReference is missing or no number", v->name);
+    if (!typed) note_finding(r, e->line, true, "%.100s: its type <%.60s> is not known", v->name, e->name);
+    if (reference < 0) note_finding(r, e->line, true, "%.100s: its valueReference is missing or no number", v->name);
     v->reference = reference < 0 ? 0 : (unsigned)reference;
+    // words that are missing have defaults, which depend on version, causality and type
     int k = causality ? word_of(causality, CAUSALITY, KD_CAUSALITY_COUNT) : KD_CAUSALITY_LOCAL;
-    if (k < 0) find(r, e->line, true, "%.100s: causality \"%.40s\" is not known", v->name, causality);
+    if (k < 0) note_finding(r, e->line, true, "%.100s: causality \"%.40s\" is not known", v->name, causality);
     v->causality = (kd_causality)(k < 0 ? KD_CAUSALITY_LOCAL : k);
     const bool parameter = v->causality <= KD_CAUSALITY_STRUCTURAL;
     k = variability         ? word_of(variability, VARIABILITY, KD_VARIABILITY_COUNT)
         : parameter         ? (r->d->version == 3 ? KD_VARIABILITY_FIXED : KD_VARIABILITY_CONTINUOUS)
         : is_float(v->type) ? KD_VARIABILITY_CONTINUOUS
                             : KD_VARIABILITY_DISCRETE;
-    if (k < 0) find(r, e->line, true, "%.100s: variability \"%.40s\" is not known", v->name, variability);
+    if (k < 0) note_finding(r, e->line, true, "%.100s: variability \"%.40s\" is not known", v->name, variability);
     v->variability = (kd_variability)(k < 0 ? KD_VARIABILITY_CONTINUOUS : k);
     k = initial ? word_of(initial, INITIAL, 4) : (int)usual_initial(v);
-    if (k <= 0 && initial) find(r, e->line, false, "%.100s: initial \"%.40s\" is not known", v->name, initial);
+    if (k <= 0 && initial) note_finding(r, e->line, false, "%.100s: initial \"%.40s\" is not known", v->name, initial);
     v->initial = (kd_initial)(k < 0 ? 0 : k);
+    // start values of texts are elements of their own in 3.0
     v->start = attribute(typed, "start");
     if (!v->start && r->d->version == 3 && (v->type == KD_FMI_STRING || v->type == KD_FMI_BINARY))
         v->start = attribute(kd_xml_child(e, "Start"), "value");
@@ -355,12 +363,13 @@ static void link_derivatives(reader *r, const kd_xml_element *list)
         if (!text) continue;
         v->derivative = target_of(r, text);
         if (v->derivative < 0)
-            find(r, v->line, false, "%.100s: it is the derivative of a variable that is not there", v->name);
+            note_finding(r, v->line, false, "%.100s: it is the derivative of a variable that is not there", v->name);
         else if (v->derivative == i)
-            find(r, v->line, false, "%.100s: it is its own derivative", v->name);
+            note_finding(r, v->line, false, "%.100s: it is its own derivative", v->name);
         else if (!is_float(r->d->variable[v->derivative].type) ||
                  r->d->variable[v->derivative].variability != KD_VARIABILITY_CONTINUOUS)
-            find(r, v->line, false, "%.100s: it is the derivative of a variable that is not continuous", v->name);
+            note_finding(r, v->line, false, "%.100s: it is the derivative of a variable that is not continuous",
+                         v->name);
     }
 }
 
@@ -385,13 +394,14 @@ static void check_unique(reader *r)
     qsort(sorted, (size_t)n, sizeof(kd_fmi_variable *), by_name);
     for (int i = 0; i + 1 < n; i++)
         if (strcmp(sorted[i]->name, sorted[i + 1]->name) == 0)
-            find(r, sorted[i + 1]->line, false, "%.100s: there are two variables of this name", sorted[i]->name);
+            note_finding(r, sorted[i + 1]->line, false, "%.100s: there are two variables of this name",
+                         sorted[i]->name);
     if (r->d->version == 2) return;
     qsort(sorted, (size_t)n, sizeof(kd_fmi_variable *), by_reference);
     for (int i = 0; i + 1 < n; i++)
         if (sorted[i]->reference == sorted[i + 1]->reference)
-            find(r, sorted[i + 1]->line, false, "%.100s: its valueReference %u is that of %.100s, too",
-                 sorted[i + 1]->name, sorted[i]->reference, sorted[i]->name);
+            note_finding(r, sorted[i + 1]->line, false, "%.100s: its valueReference %u is that of %.100s, too",
+                         sorted[i + 1]->name, sorted[i]->reference, sorted[i]->name);
 }
 
 static bool read_variables(reader *r)
@@ -399,7 +409,7 @@ static bool read_variables(reader *r)
     const kd_xml_element *list = kd_xml_child(r->root, "ModelVariables");
     int                   count = 0, times = 0;
     if (!list) {
-        find(r, r->root->line, true, "there are no ModelVariables");
+        note_finding(r, r->root->line, true, "there are no ModelVariables");
         return true;
     }
     for (const kd_xml_element *e = first_child(list); e; e = e->next) count++;
@@ -409,7 +419,8 @@ static bool read_variables(reader *r)
         read_variable(r, e, r->d->variable + r->d->nvariables);
         times += r->d->variable[r->d->nvariables++].causality == KD_CAUSALITY_INDEPENDENT;
     }
-    if (times > 1) find(r, list->line, false, "there are %d independent variables; there is one time only", times);
+    if (times > 1)
+        note_finding(r, list->line, false, "there are %d independent variables; there is one time only", times);
     link_derivatives(r, list);
     check_unique(r);
     return true;
@@ -423,21 +434,22 @@ static int unknown_of(reader *r, const kd_xml_element *e, const char *list)
     const char *text = attribute(e, r->d->version == 2 ? "index" : "valueReference");
     const int   i = text ? target_of(r, text) : -1;
     if (i < 0)
-        find(r, e->line, false, "ModelStructure: %s lists %.40s, which is no variable", list, text ? text : "nothing");
+        note_finding(r, e->line, false, "ModelStructure: %s lists %.40s, which is no variable", list,
+                     text ? text : "nothing");
     // dependencies are variables, and have as many kinds
     int         ndependencies = 0, nkinds = 0;
     const char *words = attribute(e, "dependencies"), *kinds = attribute(e, "dependenciesKind");
     char        word[24];
     for (int used = 0; words && sscanf(words, "%23s%n", word, &used) == 1; words += used) {
         if (target_of(r, word) < 0)
-            find(r, e->line, false, "ModelStructure: an unknown of %s depends on %.20s, which is no variable", list,
-                 word);
+            note_finding(r, e->line, false, "ModelStructure: an unknown of %s depends on %.20s, which is no variable",
+                         list, word);
         ndependencies++;
     }
     for (int used = 0; kinds && sscanf(kinds, "%23s%n", word, &used) == 1; kinds += used) nkinds++;
     if (nkinds > 0 && nkinds != ndependencies)
-        find(r, e->line, false, "ModelStructure: an unknown of %s has %d dependencies and %d kinds", list,
-             ndependencies, nkinds);
+        note_finding(r, e->line, false, "ModelStructure: an unknown of %s has %d dependencies and %d kinds", list,
+                     ndependencies, nkinds);
     return i;
 }
 
@@ -454,7 +466,7 @@ static int mark(reader *r, const kd_xml_element *structure, const char *two, con
         if (strcmp(e->name, is_two ? "Unknown" : three) != 0) continue;
         const int i = unknown_of(r, e, is_two ? two : three);
         if (i >= 0 && marks[i] & bit)
-            find(r, e->line, false, "ModelStructure: %.100s is listed twice", r->d->variable[i].name);
+            note_finding(r, e->line, false, "ModelStructure: %.100s is listed twice", r->d->variable[i].name);
         if (i >= 0) marks[i] |= bit;
         if (bit == RATE && r->d->rate && count < r->d->nvariables) r->d->rate[count] = i;
         count++;
@@ -473,16 +485,16 @@ static void check_marks(reader *r, const unsigned char *marks, const kd_xml_elem
         const kd_fmi_variable *v = r->d->variable + i;
         const bool             output = v->causality == KD_CAUSALITY_OUTPUT;
         if (output != ((marks[i] & OUTPUT) != 0) && v->type != KD_FMI_CLOCK)
-            find(r, structure->line, false, "ModelStructure: %.100s is %s", v->name,
-                 output ? "an output, but not listed among them" : "listed among the outputs, but none");
+            note_finding(r, structure->line, false, "ModelStructure: %.100s is %s", v->name,
+                         output ? "an output, but not listed among them" : "listed among the outputs, but none");
         if (marks[i] & RATE && v->derivative < 0)
-            find(r, structure->line, false, "ModelStructure: %.100s is listed as a derivative, but of nothing",
-                 v->name);
+            note_finding(r, structure->line, false, "ModelStructure: %.100s is listed as a derivative, but of nothing",
+                         v->name);
         const bool unknown = v->initial >= KD_INITIAL_APPROX &&
                              (output || v->causality == KD_CAUSALITY_CALCULATED || is_state[i] || marks[i] & RATE);
         if (unknown && !(marks[i] & INITIAL_UNKNOWN) && v->type != KD_FMI_CLOCK)
-            find(r, structure->line, false,
-                 "ModelStructure: %.100s is unknown at the start, but not among the initial unknowns", v->name);
+            note_finding(r, structure->line, false,
+                         "ModelStructure: %.100s is unknown at the start, but not among the initial unknowns", v->name);
     }
 }
 
@@ -493,7 +505,7 @@ static bool read_structure(reader *r)
     r->d->rate = kd_cut_int(r->arena, r->d->nvariables + 1);
     if (!marks || !r->d->rate) return false;
     if (!structure) {
-        find(r, r->root->line, true, "there is no ModelStructure");
+        note_finding(r, r->root->line, true, "there is no ModelStructure");
         return true;
     }
     (void)mark(r, structure, "Outputs", "Output", marks, OUTPUT);
@@ -502,7 +514,7 @@ static bool read_structure(reader *r)
     const char *indicators = attribute(r->root, "numberOfEventIndicators");
     const long  n = indicators ? whole(indicators) : 0;
     if (r->d->version == 2 && (n < 0 || n > 1000000))
-        find(r, r->root->line, true, "numberOfEventIndicators=\"%.30s\" is no sensible number", indicators);
+        note_finding(r, r->root->line, true, "numberOfEventIndicators=\"%.30s\" is no sensible number", indicators);
     r->d->nindicators = r->d->version == 2 ? (int)(n < 0 || n > 1000000 ? 0 : n)
                                            : mark(r, structure, "", "EventIndicator", marks, INDICATOR);
     check_marks(r, marks, structure);

@@ -12,7 +12,7 @@ static const char *const PLATFORM[2] = {"aarch64-linux", "aarch64-linux"};
 static const char *const PLATFORM[2] = {"linux64", "x86_64-linux"};
 #endif
 
-static void find(kd_fmu_finding tell, void *context, const char *format, const char *name)
+static void tell_finding(kd_fmu_finding tell, void *context, const char *format, const char *name)
 {
     char text[1200];
     kd_text(text, sizeof text, format, name); // NOLINT: formats of this file
@@ -46,13 +46,13 @@ static void check_files(const kd_fmu_file *fmu, kd_fmu_finding tell, void *conte
         const kd_zip_entry e = kd_zip_at(fmu->zip, i);
         any = any || strncmp(e.name, "binaries/", 9) == 0 || strncmp(e.name, "sources/", 8) == 0;
         if (!is_known(e.name))
-            find(tell, context, "the archive has '%.400s', of which the standard knows nothing", e.name);
+            tell_finding(tell, context, "the archive has '%.400s', of which the standard knows nothing", e.name);
     }
-    if (!any) find(tell, context, "there are neither binaries nor sources%s", "");
+    if (!any) tell_finding(tell, context, "there are neither binaries nor sources%s", "");
     const bool here =
         kd_fmu_file_binary(fmu, true, name, sizeof name) || kd_fmu_file_binary(fmu, false, name, sizeof name);
     if (any && !here)
-        find(tell, context, "there is no binary for this machine (%s)", PLATFORM[fmu->about.version == 3]);
+        tell_finding(tell, context, "there is no binary for this machine (%s)", PLATFORM[fmu->about.version == 3]);
 }
 
 kd_status kd_fmu_file_open(kd_fmu_file *fmu, const char *path, kd_fmu_finding tell, void *context, char *message,

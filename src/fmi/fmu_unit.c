@@ -258,7 +258,7 @@ static bool is_number(const kd_fmi_variable *v)
     return !v->is_array && v->type != KD_FMI_STRING && v->type != KD_FMI_BINARY && v->type != KD_FMI_CLOCK;
 }
 
-static const kd_fmi_variable *find(const kd_fmi_description *d, const char *name)
+static const kd_fmi_variable *find_variable(const kd_fmi_description *d, const char *name)
 {
     for (int i = 0; i < d->nvariables; i++)
         if (strcmp(d->variable[i].name, name) == 0) return d->variable + i;
@@ -288,16 +288,16 @@ static kd_status find_all(kd_fmu_unit *f, const kd_foreign_setup *setup, char *m
 {
     const kd_fmi_description *d = &f->fmu.about;
     for (int i = 0; i < setup->ninputs; i++) {
-        const kd_fmi_variable *v = f->input[i] = find(d, setup->input_name[i]);
+        const kd_fmi_variable *v = f->input[i] = find_variable(d, setup->input_name[i]);
         if (!v || !is_number(v) || v->causality != KD_CAUSALITY_INPUT)
             return refuse_name(d, "input", setup->input_name[i], v, message, size);
     }
     for (int i = 0; i < setup->noutputs; i++) {
-        const kd_fmi_variable *v = f->output[i] = find(d, setup->output_name[i]);
+        const kd_fmi_variable *v = f->output[i] = find_variable(d, setup->output_name[i]);
         if (!v || !is_number(v)) return refuse_name(d, "output", setup->output_name[i], v, message, size);
     }
     for (int i = 0; i < setup->nparameters; i++) {
-        const kd_fmi_variable *v = f->parameter[i] = find(d, setup->parameter_name[i]);
+        const kd_fmi_variable *v = f->parameter[i] = find_variable(d, setup->parameter_name[i]);
         f->value[i] = setup->parameter[i];
         if (!v || !is_number(v) || (v->causality != KD_CAUSALITY_PARAMETER && v->causality != KD_CAUSALITY_INPUT))
             return refuse_name(d, "parameter or input", setup->parameter_name[i], v, message, size);
@@ -336,7 +336,7 @@ int kd_fmu_unit_find(kd_fmu_unit *f, const char *name)
 {
     for (int i = 0; i < f->unit.noutputs; i++)
         if (strcmp(f->output[i]->name, name) == 0) return i;
-    const kd_fmi_variable *v = find(&f->fmu.about, name);
+    const kd_fmi_variable *v = find_variable(&f->fmu.about, name);
     if (!v || !is_number(v) || f->unit.noutputs == f->room) return -1;
     f->output[f->unit.noutputs] = v;
     return f->unit.noutputs++;

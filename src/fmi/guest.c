@@ -54,7 +54,7 @@ const char *kd_guest_message(const kd_guest *g)
     return g->message;
 }
 
-static kd_status refuse(kd_guest *g, kd_status status, const char *what)
+static kd_status refuse_call(kd_guest *g, kd_status status, const char *what)
 {
     if (status < 0) kd_text(g->message, sizeof g->message, "the FMU: %s", *what ? what : kd_status_sentence(status));
     return status;
@@ -132,13 +132,13 @@ static void limit_memory(double bytes)
 static kd_status make_process(kd_guest *g)
 {
     int pair[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) return refuse(g, KD_ERR_FILE, strerror(errno));
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) return refuse_call(g, KD_ERR_FILE, strerror(errno));
     fflush(NULL);
     g->pid = fork();
     if (g->pid < 0) {
         close(pair[0]);
         close(pair[1]);
-        return refuse(g, KD_ERR_FILE, strerror(errno));
+        return refuse_call(g, KD_ERR_FILE, strerror(errno));
     }
     if (g->pid == 0) {
         const struct rlimit none = {0, 0};
@@ -262,7 +262,7 @@ static kd_status make_call(kd_guest *g, kd_guest_call call)
     char            text[KD_GUEST_TEXT] = "";
     const kd_status status =
         g->served ? kd_served_call(g->served, call, &g->in, &g->out, text) : call_far(g, call, text);
-    if (status < 0 && !g->dead) return refuse(g, status, text);
+    if (status < 0 && !g->dead) return refuse_call(g, status, text);
     return status < 0 ? status : KD_OK;
 }
 
@@ -301,7 +301,7 @@ kd_status kd_guest_call_now(kd_guest *g, kd_guest_call call)
 
 kd_status kd_guest_refuse(kd_guest *g, kd_status status, const char *why)
 {
-    return refuse(g, status, why);
+    return refuse_call(g, status, why);
 }
 
 // ---- life -----------------------------------------------------------------------------------------------------------
@@ -330,19 +330,19 @@ static kd_status unpack(kd_guest *g)
     if (!kd_fmu_file_binary(g->fmu, g->opt.exchange, name, sizeof name)) {
         const bool none =
             !(g->opt.exchange ? g->fmu->about.exchange.identifier : g->fmu->about.cosimulation.identifier);
-        return refuse(g, KD_ERR_UNSUPPORTED,
-                      none ? (g->opt.exchange ? "it has no model exchange" : "it has no co-simulation")
-                           : "it has no binary for this machine");
+        return refuse_call(g, KD_ERR_UNSUPPORTED,
+                           none ? (g->opt.exchange ? "it has no model exchange" : "it has no co-simulation")
+                                : "it has no binary for this machine");
     }
     if (snprintf(path, sizeof path, "%s/kardan-guest-XXXXXX", temporary && *temporary ? temporary : "/tmp") >= PATH_MAX)
-        return refuse(g, KD_ERR_FILE, "the folder of temporary files has too long a name");
+        return refuse_call(g, KD_ERR_FILE, "the folder of temporary files has too long a name");
     kd_text(g->folder, sizeof g->folder, "%s", path);
     if (!mkdtemp(g->folder)) {
         g->folder[0] = '\0';
-        return refuse(g, KD_ERR_FILE, strerror(errno));
+        return refuse_call(g, KD_ERR_FILE, strerror(errno));
     }
     const kd_status status = kd_zip_unpack_all(g->fmu->zip, g->folder, why, sizeof why);
-    if (status < 0) return refuse(g, status, why);
+    if (status < 0) return refuse_call(g, status, why);
     // FMUs may expect their folder of resources even where it is empty
     kd_text(path, sizeof path, "%s/resources", g->folder);
     (void)mkdir(path, 0700);
@@ -423,7 +423,7 @@ kd_status kd_guest_end(kd_guest *g)
 static kd_status get_doubles(kd_guest *g, double *x, size_t n)
 {
     if (kd_bytes_get(&g->out, x, n * sizeof *x)) return KD_OK;
-    return refuse(g, KD_ERR_CONNECTION, "its answer is too short");
+    return refuse_call(g, KD_ERR_CONNECTION, "its answer is too short");
 }
 
 kd_status kd_guest_step(kd_guest *g, double t, double h, double *reached, bool *stop)
@@ -437,7 +437,7 @@ kd_status kd_guest_step(kd_guest *g, double t, double h, double *reached, bool *
     if (status < 0) return status;
     *reached = out[0];
     *stop = out[1] != 0;
-    return isfinite(out[0]) ? KD_OK : refuse(g, KD_ERR_NOT_FINITE, "the time that it has reached is no number");
+    return isfinite(out[0]) ? KD_OK : refuse_call(g, KD_ERR_NOT_FINITE, "the time that it has reached is no number");
 }
 
 // ---- model exchange -------------------------------------------------------------------------------------------------
@@ -459,7 +459,7 @@ static kd_status check_finite(kd_guest *g, const double *x, int n, const char *w
     for (int i = 0; i < n; i++)
         if (!isfinite(x[i])) {
             kd_text(text, sizeof text, "%s %d is no finite number", what, i + 1);
-            return refuse(g, KD_ERR_NOT_FINITE, text);
+            return refuse_call(g, KD_ERR_NOT_FINITE, text);
         }
     return KD_OK;
 }

@@ -357,7 +357,7 @@ kd_status kd_plant_start(kd_plant *p)
 
 // ---- values ---------------------------------------------------------------------------------------------------------
 
-static const kd_plant_variable *find(kd_plant *p, unsigned reference)
+static const kd_plant_variable *find_variable(kd_plant *p, unsigned reference)
 {
     return reference < (unsigned)p->count ? p->variable + reference : NULL;
 }
@@ -377,7 +377,7 @@ static void note_change(kd_plant *p)
 
 kd_status kd_plant_set(kd_plant *p, unsigned reference, double value)
 {
-    const kd_plant_variable *v = find(p, reference);
+    const kd_plant_variable *v = find_variable(p, reference);
     if (!v) return refuse_reference(p, reference);
     if (!isfinite(value)) return kd_plant_refuse(p, KD_ERR_NOT_FINITE, "%s: %g is not a finite number", v->name, value);
     if (v->kind == KD_PLANT_INPUT) {
@@ -399,7 +399,7 @@ kd_status kd_plant_set(kd_plant *p, unsigned reference, double value)
 
 kd_status kd_plant_slope(kd_plant *p, unsigned reference, double rate)
 {
-    const kd_plant_variable *v = find(p, reference);
+    const kd_plant_variable *v = find_variable(p, reference);
     if (!v || v->kind != KD_PLANT_INPUT)
         return kd_plant_refuse(p, KD_ERR_ARGUMENT, "variable %u is no input", reference);
     if (!isfinite(rate)) return kd_plant_refuse(p, KD_ERR_NOT_FINITE, "%s: its rate is not finite", v->name);
@@ -472,7 +472,7 @@ static kd_status indicator_of(kd_plant *p, int i, double *value)
 
 kd_status kd_plant_get(kd_plant *p, unsigned reference, double *value)
 {
-    const kd_plant_variable *v = find(p, reference);
+    const kd_plant_variable *v = find_variable(p, reference);
     kd_status                status = KD_OK;
     if (!v) return refuse_reference(p, reference);
     if (v->kind == KD_PLANT_TIME) *value = p->started ? kd_plant_time(p) : p->t_start;

@@ -223,7 +223,7 @@ struct kd_zip {
     int                  count;
 };
 
-static kd_status refuse(char *message, size_t size, const char *name, const char *why)
+static kd_status refuse_archive(char *message, size_t size, const char *name, const char *why)
 {
     kd_text(message, size, "%s%.200s%s%s", *name ? "'" : "", name, *name ? "': " : "", why);
     return KD_ERR_FILE;
@@ -268,12 +268,12 @@ static kd_status check_local(kd_zip *z, entry *e, size_t head, size_t list, char
 {
     const unsigned char *p = z->bytes + head;
     if (head > list || list - head < LOCAL_SIZE || get32(p) != LOCAL)
-        return refuse(message, size, e->name, "its head is not where the list says");
+        return refuse_archive(message, size, e->name, "its head is not where the list says");
     const size_t before = LOCAL_SIZE + get16(p + 26) + get16(p + 28);
     if (before > list - head || e->packed > list - head - before)
-        return refuse(message, size, e->name, "its bytes reach beyond the archive");
+        return refuse_archive(message, size, e->name, "its bytes reach beyond the archive");
     if (get16(p + 26) != strlen(e->name) || memcmp(p + LOCAL_SIZE, e->name, strlen(e->name)) != 0)
-        return refuse(message, size, e->name, "its head has another name than the list");
+        return refuse_archive(message, size, e->name, "its head has another name than the list");
     e->place = head + before;
     return KD_OK;
 }
@@ -283,9 +283,10 @@ static kd_status read_entry(kd_zip *z, size_t *at, size_t end, size_t list, entr
 {
     const unsigned char *p = z->bytes + *at;
     if (end - *at < CENTRAL_SIZE || get32(p) != CENTRAL)
-        return refuse(message, size, "", "the list of entries is damaged");
+        return refuse_archive(message, size, "", "the list of entries is damaged");
     const size_t length = get16(p + 28), rest = get16(p + 30) + (size_t)get16(p + 32);
-    if (end - *at - CENTRAL_SIZE < length + rest) return refuse(message, size, "", "the list of entries is cut off");
+    if (end - *at - CENTRAL_SIZE < length + rest)
+        return refuse_archive(message, size, "", "the list of entries is cut off");
     const char *why = wrong_name((const char *)p + CENTRAL_SIZE, length);
     e->name = kd_arena_cut(&z->arena, length + 1, 1);
     if (!e->name) return KD_ERR_MEMORY;
@@ -293,7 +294,7 @@ static kd_status read_entry(kd_zip *z, size_t *at, size_t end, size_t list, entr
     // what is printed must not move the cursor of a terminal
     for (size_t i = 0; why && i < length; i++)
         if ((unsigned char)e->name[i] < 32 || e->name[i] == 127) e->name[i] = '?';
-    if (why) return refuse(message, size, e->name, why);
+    if (why) return refuse_archive(message, size, e->name, why);
     e->crc = get32(p + 16);
     e->packed = get32(p + 20);
     e->size = get32(p + 24);
@@ -301,16 +302,17 @@ static kd_status read_entry(kd_zip *z, size_t *at, size_t end, size_t list, entr
     e->folder = e->name[length - 1] == '/';
     const bool     by_unix = get16(p + 4) >> 8 == 3;
     const unsigned type = by_unix ? get32(p + 38) >> 16 & 0170000u : 0;
-    if (get16(p + 8) & 1u) return refuse(message, size, e->name, "it is locked by a password");
+    if (get16(p + 8) & 1u) return refuse_archive(message, size, e->name, "it is locked by a password");
     if (type != 0 && type != 0100000u && type != 0040000u)
-        return refuse(message, size, e->name, "it is a link or a device, not a file");
+        return refuse_archive(message, size, e->name, "it is a link or a device, not a file");
     if (e->method != STORED && e->method != DEFLATED)
-        return refuse(message, size, e->name, "it is packed by a method other than deflate");
-    if (e->packed == UINT32_MAX || e->size == UINT32_MAX) return refuse(message, size, e->name, "ZIP64 is not read");
+        return refuse_archive(message, size, e->name, "it is packed by a method other than deflate");
+    if (e->packed == UINT32_MAX || e->size == UINT32_MAX)
+        return refuse_archive(message, size, e->name, "ZIP64 is not read");
     if (e->method == STORED && e->packed != e->size)
-        return refuse(message, size, e->name, "its two sizes are different");
+        return refuse_archive(message, size, e->name, "its two sizes are different");
     if (e->size > KD_ZIP_MAX_RATIO * (e->packed + 1))
-        return refuse(message, size, e->name, "it claims to unpack to far more than its bytes can hold");
+        return refuse_archive(message, size, e->name, "it claims to unpack to far more than its bytes can hold");
     *at += CENTRAL_SIZE + length + rest;
     return check_local(z, e, get32(p + 42), list, message, size);
 }
@@ -326,9 +328,9 @@ static kd_status check_names(const kd_zip *z, char *message, size_t size)
     for (int i = 0; i + 1 < z->count; i++) {
         const char  *a = z->entry[i].name, *b = z->entry[i + 1].name;
         const size_t n = strlen(a);
-        if (strcmp(a, b) == 0) return refuse(message, size, a, "it is there twice");
+        if (strcmp(a, b) == 0) return refuse_archive(message, size, a, "it is there twice");
         if (!z->entry[i].folder && strncmp(a, b, n) == 0 && b[n] == '/')
-            return refuse(message, size, a, "it is a file and a folder");
+            return refuse_archive(message, size, a, "it is a file and a folder");
     }
     return KD_OK;
 }
@@ -336,18 +338,18 @@ static kd_status check_names(const kd_zip *z, char *message, size_t size)
 static kd_status read_list(kd_zip *z, char *message, size_t size)
 {
     size_t end = 0, total = 0;
-    if (z->size > KD_ZIP_MAX_BYTES) return refuse(message, size, "", "the archive is larger than 512 MB");
+    if (z->size > KD_ZIP_MAX_BYTES) return refuse_archive(message, size, "", "the archive is larger than 512 MB");
     if (z->size < END_SIZE || !find_end(z->bytes, z->size, &end))
-        return refuse(message, size, "", "this is not a ZIP archive");
+        return refuse_archive(message, size, "", "this is not a ZIP archive");
     const unsigned char *p = z->bytes + end;
     const int            count = (int)get16(p + 10);
     const size_t         list_size = get32(p + 12), list = get32(p + 16);
     if (get16(p + 4) != 0 || get16(p + 6) != 0 || get16(p + 8) != get16(p + 10))
-        return refuse(message, size, "", "the archive is in several parts");
-    if (count > KD_ZIP_MAX_ENTRIES) return refuse(message, size, "", "the archive has too many entries");
+        return refuse_archive(message, size, "", "the archive is in several parts");
+    if (count > KD_ZIP_MAX_ENTRIES) return refuse_archive(message, size, "", "the archive has too many entries");
     if (list > end || list_size > end - list || (size_t)count * CENTRAL_SIZE > list_size)
-        return refuse(message, size, "",
-                      "the list of entries is not where the archive says, or shorter than their number");
+        return refuse_archive(message, size, "",
+                              "the list of entries is not where the archive says, or shorter than their number");
     z->entry = kd_arena_cut(&z->arena, (size_t)count, sizeof *z->entry);
     if (!z->entry) return KD_ERR_MEMORY;
     size_t at = list;
@@ -355,7 +357,8 @@ static kd_status read_list(kd_zip *z, char *message, size_t size)
         const kd_status status = read_entry(z, &at, list + list_size, list, z->entry + z->count, message, size);
         if (status < 0) return status;
         total += z->entry[z->count].size;
-        if (total > KD_ZIP_MAX_UNPACKED) return refuse(message, size, "", "the files would take more than 1 GB");
+        if (total > KD_ZIP_MAX_UNPACKED)
+            return refuse_archive(message, size, "", "the files would take more than 1 GB");
     }
     qsort(z->entry, (size_t)count, sizeof *z->entry, by_name);
     return check_names(z, message, size);
@@ -431,7 +434,7 @@ kd_status kd_zip_unpack(const kd_zip *z, int i, char **bytes, char *message, siz
         return KD_OK;
     }
     kd_free(out);
-    return refuse(message, size, e->name, "its bytes are damaged");
+    return refuse_archive(message, size, e->name, "its bytes are damaged");
 }
 
 #else
@@ -481,13 +484,13 @@ kd_status kd_zip_unpack_all(const kd_zip *z, const char *folder, char *message, 
     for (int i = 0; i < z->count; i++) {
         const entry *e = z->entry + i;
         char        *bytes = NULL;
-        if (!make_folders(folder, e->name)) return refuse(message, size, e->name, "its folder cannot be made");
+        if (!make_folders(folder, e->name)) return refuse_archive(message, size, e->name, "its folder cannot be made");
         if (e->folder) continue;
         const kd_status status = kd_zip_unpack(z, i, &bytes, message, size);
         if (status < 0) return status;
         const bool written = write_file(folder, e->name, bytes, e->size);
         kd_free(bytes);
-        if (!written) return refuse(message, size, e->name, "it cannot be written");
+        if (!written) return refuse_archive(message, size, e->name, "it cannot be written");
     }
     return KD_OK;
 }

@@ -72,7 +72,7 @@ static void destroy(kd_foreign *unit)
 static const kd_foreign_class CLASS = {start, advance, answer, change, destroy};
 
 // A function by its name; false: there is none
-static bool find(library *l, const char *name, void *function, char *message, size_t size)
+static bool find_function(library *l, const char *name, void *function, char *message, size_t size)
 {
     void *found = dlsym(l->object, name);
     memcpy(function, &found, sizeof found);
@@ -108,9 +108,9 @@ kd_status kd_foreign_open_library(const kd_foreign_setup *setup, kd_foreign **un
         kd_text(message, size, "the shared object cannot be loaded: %s", dlerror());
         status = KD_ERR_FILE;
     }
-    if (status >= 0 && !(find(l, "kardan_controller_init", &l->init, message, size) &&
-                         find(l, "kardan_controller_step", &l->step, message, size) &&
-                         find(l, "kardan_controller_terminate", &l->terminate, message, size)))
+    if (status >= 0 && !(find_function(l, "kardan_controller_init", &l->init, message, size) &&
+                         find_function(l, "kardan_controller_step", &l->step, message, size) &&
+                         find_function(l, "kardan_controller_terminate", &l->terminate, message, size)))
         status = KD_ERR_FILE;
     if (status < 0)
         kd_foreign_close(&l->unit);

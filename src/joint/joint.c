@@ -73,6 +73,7 @@ kd_joint_form kd_joint_form_of(kd_joint_kind kind)
     static const joint_row none = {.ball = false}; // of a kind that does not exist: models are checked for that
     const joint_row       *r = (int)kind >= 0 && kind < KD_JOINT_KIND_COUNT ? &row[kind] : &none;
     kd_joint_form          f = {.word = r->word, .ball = r->ball, .curved = r->curved, .angle = r->angle};
+    // letters are counted: coordinates by the largest number, turns in their order, shifts as a set of axes
     for (const kd_letter *l = r->word; l->motion; l++) {
         f.nletters++;
         if (l->coordinate >= f.nscalars) f.nscalars = (short)(l->coordinate + 1);
@@ -82,9 +83,11 @@ kd_joint_form kd_joint_form_of(kd_joint_kind kind)
         else
             f.shifts |= (unsigned char)(1u << kd_letter_axis(l));
     }
+    // scalars first, then the quaternion: four positions, three velocities
     if (f.curved) f.nscalars = 1;
     f.ndof = (short)(f.nscalars + (f.ball ? 3 : 0));
     f.nposition = (short)(f.nscalars + (f.ball ? 4 : 0));
+    // shapes of words that kernels know by themselves
     f.hinge = f.nletters == 1 && r->word[0].motion == KD_TURN_Z && !f.ball;
     f.floats = r->word[0].motion == KD_SHIFT_X && r->word[1].motion == KD_SHIFT_Y && r->word[2].motion == KD_SHIFT_Z;
     f.folds = word_folds(&f);
@@ -158,6 +161,7 @@ static void turn_axes(const kd_joint_form *f, const kd_mat3 *C, kd_vec3 S[3])
     int          i, j, k;
     const double e = order_of(f, &i, &j, &k);
     S[0] = unit(i);
+    // a fold turns about two axes at once, without twist: both motions lie between the axes of A and B
     if (f->folds) {
         double x[6];
         kd_joint_coordinates_of_pose(f, C, kd_vec(0, 0, 0), x);
@@ -166,6 +170,7 @@ static void turn_axes(const kd_joint_form *f, const kd_mat3 *C, kd_vec3 S[3])
         S[0] = kd_vec_scale(0.5, kd_vec_add(S[0], kd_column(C, i)));
         return;
     }
+    // two turns: the second axis is one of B; three: the line of nodes stands between first and last
     if (f->nturns == 2) S[1] = kd_column(C, j);
     if (f->nturns < 3) return;
     const kd_vec3 nodes = kd_vec_cross(kd_column(C, k), S[0]);
@@ -197,11 +202,13 @@ bool kd_joint_reversal(const kd_joint_form *f, kd_mat3 *turn, int other[6])
     *turn = kd_mat_identity();
     for (int i = 0; i < 6; i++) other[i] = i;
     if (f->nletters == 0) return true;
+    // one axis: half a turn about a normal of it turns it round
     if (kd_joint_has_one_axis(f, &axis)) {
         for (int i = 0; i < 3; i++)
             if (i != (axis + 1) % 3) set_column(turn, i, kd_vec_neg(unit(i)));
         return true;
     }
+    // turns: the last axis takes the place of the first, which a palindrome allows
     if (f->ball || f->shifts != 0) return false;
     const kd_letter *first = f->word, *last = f->word + f->nletters - 1;
     for (; first <= f->word + f->nletters - 1; first++, last--) {
@@ -209,6 +216,7 @@ bool kd_joint_reversal(const kd_joint_form *f, kd_mat3 *turn, int other[6])
         other[first->coordinate] = last->coordinate;
         set_column(turn, kd_letter_axis(first), kd_vec_neg(unit(kd_letter_axis(last))));
     }
+    // the axis between follows from the two others
     int i, j, k;
     order_of(f, &i, &j, &k);
     set_column(turn, k, kd_vec_cross(kd_column(turn, (k + 1) % 3), kd_column(turn, (k + 2) % 3)));
@@ -234,6 +242,7 @@ kd_joint_kind kd_joint_image(kd_joint_kind kind, double sign[3])
         sign[0] = sign[2] = 1.0, sign[1] = -1.0;
         return kind;
     }
+    // sign of each axis in the image: those of turns point back
     for (int i = 0; i < 3; i++) sign[i] = f.ball ? -1.0 : 1.0;
     for (int i = 0; i < f.nturns; i++) sign[f.turn[i]] = -1.0;
     if (sign[0] * sign[1] * sign[2] > 0.0) { // one more, of an axis along which nothing is counted
@@ -241,6 +250,7 @@ kd_joint_kind kd_joint_image(kd_joint_kind kind, double sign[3])
         while (f.shifts >> free & 1 || sign[free] < 0.0) free = (free + 1) % 3;
         sign[free] = -1.0;
     }
+    // the kind whose word is the image, letter by letter
     for (int k = 0; k < KD_JOINT_KIND_COUNT; k++) {
         bool same = row[k].ball == f.ball;
         for (int i = 0; i <= f.nletters && same; i++) {
@@ -264,6 +274,7 @@ void kd_joint_pose(const kd_joint_form *f, double lead, const double *x, kd_mat3
         if (axis) axis[0] = own[0];
         return;
     }
+    // cosine and sine of each turn, in the order of the word
     for (const kd_letter *l = f->word; l->motion; l++) {
         if (!kd_letter_turns(l)) continue;
         const double angle = kd_letter_factor(l, lead) * x[l->coordinate];
@@ -279,11 +290,13 @@ static void angles_of_pose(const kd_joint_form *f, const kd_mat3 *C, double *x)
 {
     int          i, j, k;
     const double e = order_of(f, &i, &j, &k);
+    // a fold by its quaternion, of which q and -q are the same turn
     if (f->folds) {
         const kd_quat q = kd_quat_of_matrix(C);
         const double  p[3] = {q.x, q.y, q.z};
         x[0] = 2.0 * atan2(q.w < 0.0 ? -p[i] : p[i], fabs(q.w));
         x[1] = 2.0 * atan2(q.w < 0.0 ? -p[j] : p[j], hypot(q.w, p[i]));
+        // one, two, three angles by entries of C that hold no other one
     } else if (f->nturns == 1) {
         x[0] = atan2(e * (entry(C, k, j) - entry(C, j, k)), entry(C, j, j) + entry(C, k, k));
     } else if (f->nturns == 2) {
@@ -334,8 +347,10 @@ void kd_joint_rates_of_motion(const kd_joint_form *f, const kd_mat3 *C, kd_vec3 
     }
     const double shift[3] = {dd.x, dd.y, dd.z};
     kd_vec3      S[3], D[3];
+    // shifts are components of the relative velocity
     for (const kd_letter *l = f->word; l->motion; l++)
         if (is_own_shift(l)) rate[l->coordinate] = kd_letter_factor(l, 0.0) * shift[kd_letter_axis(l)];
+    // rates of angles: components of omega along the axes that are dual to their motions
     if (f->nturns > 0) {
         turn_axes(f, C, S);
         dual_axes(count_angles(f), S, D);
@@ -356,6 +371,7 @@ void kd_joint_load(const kd_joint_form *f, const kd_mat3 *C, kd_vec3 d, int i, k
     const kd_letter *l = f->word;
     kd_vec3          S[3], D[3];
     *N = *F = kd_vec(0, 0, 0);
+    // the load that does the work of one coordinate: a force along a shift, a moment along a dual axis
     while (l->motion && l->coordinate != i) l++;
     if (!l->motion) return;
     if (!kd_letter_turns(l)) {
@@ -384,12 +400,14 @@ void kd_joint_gap(const kd_joint_form *f, const kd_mat3 *C, kd_vec3 d, double *s
         d = kd_vec_sub(d, dq);
         left = kd_mat_tmul(&Cq, C);
     }
+    // shifts that the joint allows are no gap
     if (f->shifts & 1u) d.x = 0.0;
     if (f->shifts & 2u) d.y = 0.0;
     if (f->shifts & 4u) d.z = 0.0;
     *shift = sqrt(kd_vec_dot(d, d));
     *turn = 0.0;
     if (f->ball) return;
+    // what is left of the rotation when its turns are taken away
     order_of(f, &i, &j, &k);
     const kd_quat q = kd_quat_of_matrix(&left);
     if (f->nturns == 0)

@@ -213,10 +213,12 @@ double kd_joint_table_coordinate(const kd_joint_table *t, const kd_mat3 *C, kd_v
     double first, last, q = 0.0, best = INFINITY, slope, square;
     kd_joint_table_ends(t, &first, &last);
     if (!isfinite(first) || !isfinite(last)) return 0.0; // it has no curve at all
+    // a coarse search, so that the nearest branch of the curve is found
     for (int i = 0; i <= PLACES; i++) {
         const double at = first + (last - first) * i / PLACES, far = distance(t, at, C, d, &slope, &square);
         if (far < best) best = far, q = at;
     }
+    // Gauss-Newton on the distance of poses
     for (int i = 0; i < STEPS; i++) {
         best = distance(t, q, C, d, &slope, &square);
         double step = slope / square, next = q;

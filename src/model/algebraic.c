@@ -41,10 +41,12 @@ typedef struct listing {
 
 static int list_variables(listing *l, int node, int *out)
 {
+    // a new mark instead of clearing what was seen
     const int mark = ++l->mark;
     int       n = 0, depth = 0;
     l->stack[depth++] = node;
     l->seen[node] = mark;
+    // all variables that an equation reads, also through others that it reads; each node once
     while (depth > 0) {
         const int at = l->stack[--depth];
         for (int k = l->variables.start[at]; k < l->variables.start[at + 1]; k++) out[n++] = l->variables.target[k];
@@ -101,7 +103,7 @@ static void add_name(const kd_model *m, int i, int count, char *text, size_t siz
 }
 
 // "the equations of 'a', 'b' have only 'a' to be solved for, and none is left for 'b'"
-static void complain(kd_model *m, const matching *match, int root)
+static void refuse_equations(kd_model *m, const matching *match, int root)
 {
     char equations[400] = "", variables[400] = "", left[400] = "";
     int  n = 0, free = 0;
@@ -111,6 +113,7 @@ static void complain(kd_model *m, const matching *match, int root)
                        kd_algebraic_own_name(&m->algebraic[root]));
         return;
     }
+    // by Hall's condition: the equations that were reached share too few variables
     for (int k = 0; k < match->nqueue; k++) add_name(m, match->queue[k], k, equations, sizeof equations);
     for (int i = 0; i < m->nalgebraic; i++) {
         if (match->seen[i] == root + 1) add_name(m, i, n++, variables, sizeof variables);
@@ -134,10 +137,11 @@ kd_status kd_finish_algebraic(kd_model *m, const kd_read_graph *between, const k
                       .seen = kd_cut_int(&arena, n),
                       .queue = kd_cut_int(&arena, n + 1)};
     int     *candidates = kd_cut_int(&arena, variables->nedges);
+    // a perfect matching of equations and variables, one augmenting path for each equation
     if (!arena.failed) {
         for (int i = 0; i < n; i++) match.variable_of[i] = match.equation_of[i] = -1;
         for (int root = 0; root < n; root++)
-            if (!augment(&match, &l, first_node, root, candidates)) complain(m, &match, root);
+            if (!augment(&match, &l, first_node, root, candidates)) refuse_equations(m, &match, root);
     }
     const kd_status status = arena.failed ? KD_ERR_MEMORY : KD_OK;
     kd_arena_release(&arena);

@@ -48,7 +48,7 @@ void kd_signal_field(const char *key, int i, int n, const char *name, char *text
 
 // ---- checks ---------------------------------------------------------------------------------------------------------
 
-static bool refuse(kd_model *m, const char *block, const char *field, const char *words)
+bool kd_block_refuse(kd_model *m, const char *block, const char *field, const char *words)
 {
     kd_model_refuse(m, KD_SECTION_BLOCK, block, field, "%s", words);
     return false;
@@ -107,9 +107,11 @@ bool kd_block_is_continuous(const kd_block_def *def)
 // Sampling times offset + k period can be told apart by doubles.
 static bool check_times(kd_model *m, const char *name, const kd_block_def *def)
 {
-    if (def->period < SHORTEST) return refuse(m, name, "period", "the period is below 1e-12 s: too short for steps");
+    if (def->period < SHORTEST)
+        return kd_block_refuse(m, name, "period", "the period is below 1e-12 s: too short for steps");
     if (-def->offset > MOST_PERIODS * def->period)
-        return refuse(m, name, "offset", "the offset lies more than 1e12 periods back: sampling times lose all digits");
+        return kd_block_refuse(m, name, "offset",
+                               "the offset lies more than 1e12 periods back: sampling times lose all digits");
     return true;
 }
 

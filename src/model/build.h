@@ -126,6 +126,8 @@ kd_status kd_model_attach(kd_model *m, const char *name, const kd_user_force_def
 // An error of an element that is not there yet, at the position of its field.
 void kd_model_refuse(kd_model *m, kd_section section, const char *name, const char *field, const char *format, ...)
     KD_PRINTF(5, 6);
+// The same of a block; false, which checks of blocks answer
+bool kd_block_refuse(kd_model *m, const char *block, const char *field, const char *words);
 // "input", or where there are several "input.NAME", "input[1]": what messages call an expression of a list
 void kd_signal_field(const char *key, int i, int n, const char *name, char *text, size_t size);
 

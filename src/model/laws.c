@@ -461,6 +461,7 @@ static void check_measures(reader *r)
                 kd_model_error(m, KD_SECTION_USER_FORCE, i, "measure", "measure %d is missing", k + 1);
             } else if (!kd_path_parse(m, def->measure[k], &path, why, sizeof why)) {
                 kd_model_error(m, KD_SECTION_USER_FORCE, i, "measure", "measure %d: %s", k + 1, why);
+                // a force acts along what has a rate
             } else if (!is_position(&path)) {
                 kd_model_error(m, KD_SECTION_USER_FORCE, i, "measure",
                                "measure %d: '%s' is no position: measures are lengths, angles and coordinates", k + 1,

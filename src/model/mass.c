@@ -62,6 +62,7 @@ static bool check_meshes(kd_model *m, int i)
     const kd_body_def *def = &m->body[i].def;
     bool               dense = false;
     char               words[300];
+    // where one shape has a density, those without are only drawn
     for (int k = 0; k < def->nshapes; k++) dense = dense || def->shape[k].density > 0.0;
     for (int k = 0; k < def->nshapes; k++) {
         const kd_shape *s = &def->shape[k];

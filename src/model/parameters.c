@@ -332,6 +332,7 @@ static bool find_field(const kd_schema *schema, const char *def, size_t offset, 
         if (!kd_field_has(f, kind)) continue;
         size_t part = f->offset;
         bool   here = false;
+        // inside of places and shapes the field is looked for again, from their own beginning
         switch (f->type) {
         case KD_FIELD_PLACE:
             if (!lies_in(offset, part, sizeof(kd_place))) continue;
@@ -347,6 +348,7 @@ static bool find_field(const kd_schema *schema, const char *def, size_t offset, 
             part += (offset - part) / sizeof(kd_shape) * sizeof(kd_shape);
             check->part += part;
             return find_field(kd_schema_of(KD_SCHEMA_SHAPE), def + part, offset - part, check);
+        // numbers that lie in the definition itself; of arrays only the pointer does
         case KD_FIELD_NUMBER:
         case KD_FIELD_INERTIA:
         case KD_FIELD_MATRIX:
@@ -465,6 +467,7 @@ static bool set_line(kd_model *m, const double *theta, int along, double h)
     struct kd_model_private  *own = m->private;
     const kd_expr_line        line = {own->at, own->rate, h};
     for (int k = 0; k < m->nparameters; k++) {
+        // in an order in which those that are read come first
         const int     i = b->order ? b->order[k] : k;
         kd_parameter *p = &m->parameter[i];
         own->at[i] = theta[i];
@@ -526,7 +529,7 @@ static double *target_of(kd_model *m, const kd_binding *b)
 }
 
 // the parameter that was changed, not one that follows from it
-static void refuse(kd_model *m, const kd_binding *b, const double *before)
+static void refuse_change(kd_model *m, const kd_binding *b, const double *before)
 {
     const kd_expr *expr = m->private->bindings.expr[b->expr];
     const char    *name = kd_model_changed_parameter(m, expr, before);
@@ -535,7 +538,7 @@ static void refuse(kd_model *m, const kd_binding *b, const double *before)
 }
 
 // The value of a binding; line (may be NULL): along it
-static kd_expr_change value_of(const kd_model *m, const kd_binding *b, const kd_expr_line *line, double *value)
+static kd_expr_change value_of_binding(const kd_model *m, const kd_binding *b, const kd_expr_line *line, double *value)
 {
     const struct kd_bindings *all = bindings_of(m);
     const kd_expr            *expr = all->expr[b->expr];
@@ -556,9 +559,9 @@ static bool evaluate_bindings(kd_model *m, const double *before, const kd_expr_l
     for (int i = 0; i < all->nbindings; i++) {
         const kd_binding    *b = &all->binding[i];
         double               value = 0.0;
-        const kd_expr_change change = value_of(m, b, line, &value);
+        const kd_expr_change change = value_of_binding(m, b, line, &value);
         if (change == KD_EXPR_HELD || (b->target == KD_BIND_NOTHING && value != b->value)) {
-            refuse(m, b, before);
+            refuse_change(m, b, before);
             return false;
         }
         if (change == KD_EXPR_NOT_FINITE) {

@@ -101,9 +101,11 @@ static const kd_flexible_body *image_of(kd_model *m, const kd_flexible_body *f, 
 {
     kd_flexible_body image = {0};
     kd_model_part   *own = m->private->parts;
+    // a body that is not of this model stays as it is
     while (own && &own->body != f) own = own->next;
     *status = KD_OK;
     if (!own) return f;
+    // one image for all bodies of the part that stand alike
     for (kd_model_part *part = m->private->parts; part; part = part->next)
         if (part->image_of == f && same_matrix(&part->L, L)) return &part->body;
     *status = kd_flexible_body_image(f, L, &image);

@@ -115,6 +115,7 @@ static void open_frame(work *w, const kd_frame *f)
     const kd_subsystem *s = w->subsystem, *other = kd_subsystem_of(w->m, KD_SECTION_FRAME, (int)(f - w->m->frame));
     kd_vec3             r;
     kd_mat3             R;
+    // the frame's own pose in its body
     w->body = f->at.body;
     w->node = f->at.node;
     w->in = KD_IN_BODY;
@@ -123,6 +124,7 @@ static void open_frame(work *w, const kd_frame *f)
     w->axes = f->at.R;
     see_body(w, &r, &R);
     w->to_world = R;
+    // back through the image of this subsystem, which all its places take later
     if (s) w->position = kd_mat_tvec(&s->L, w->position);
     if (s && kd_subsystem_is_inside(w->m, other, s)) {
         w->axes = kd_mat_tmul(&s->L, &w->axes);

@@ -78,6 +78,7 @@ void kd_subsystem_place(kd_model *m, int i)
     kd_mat3                   Q = R;
     s->L = outer->L;
     s->mirrored = outer->mirrored;
+    // x -> R (S x + 2 n n'through) + r: the mirror first, then the turn
     if (length > 0.0) {
         n = kd_vec_scale(1.0 / length, n);
         const kd_mat3 S = reflection(n);
@@ -87,6 +88,7 @@ void kd_subsystem_place(kd_model *m, int i)
         s->L = kd_mat_mul(&outer->L, &S);
         s->mirrored = !outer->mirrored;
     }
+    // behind what the subsystem around does
     s->Q = kd_mat_mul(&outer->Q, &Q);
     s->c = kd_vec_add(outer->c, kd_mat_vec(&outer->Q, r));
 }
@@ -147,6 +149,7 @@ static void image_number(const kd_subsystem *s, const kd_field *field, const dou
 {
     const double  det = s->mirrored ? -1.0 : 1.0;
     const kd_mat3 Lt = kd_mat_transpose(&s->L);
+    // by what a number is: points move, vectors turn, axial ones and senses of rotation change with the mirror, too
     switch (field->image) {
     case KD_IMAGE_POINT:
         multiply(&s->Q, 1.0, x);
@@ -200,6 +203,7 @@ static void image_of_definition(const kd_subsystem *s, const kd_schema *schema, 
         char           *at = (char *)def + field->offset;
         int             n = 0;
         if (!kd_field_has(field, kind)) continue;
+        // numbers by their kind of image, shapes one by one, sides exchanged
         switch (field->type) {
         case KD_FIELD_NUMBER:
         case KD_FIELD_ORIENTATION:
@@ -235,6 +239,7 @@ static void image_of_joint(const kd_subsystem *s, kd_joint_def *def)
 void kd_finish_subsystems(kd_model *m)
 {
     if (m->nsubsystems == 0) return;
+    // poses from outside in, then every definition takes the image of its subsystem
     for (int i = 0; i < m->nsubsystems; i++) kd_subsystem_place(m, i);
     const kd_subsystem *s;
     for (int i = 0; i < m->nbodies; i++)

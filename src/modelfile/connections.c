@@ -85,6 +85,7 @@ static void check_offer(kd_reader *r, kd_scope *scope, const char *name, kd_node
     char        why[KD_FINDING_LENGTH] = "";
     bool        good = is_thing(r, value, scope, text);
     r->findings->count = complaints;
+    // an expression, then: read as the value of a sensor would be
     if (!good && map) {
         const kd_field none = *kd_schema_field(kd_schema_of(KD_SCHEMA_SENSOR), 0, "value");
         r->field = &none;
@@ -97,6 +98,7 @@ static void check_offer(kd_reader *r, kd_scope *scope, const char *name, kd_node
         kd_text(why, sizeof why, "there is no body or frame of this name");
     }
     kd_arena_release(&r->scratch);
+    // one that goes through a subsystem which was left out here is no mistake
     if (good || is_left_out(r, scope, text)) return;
     value->cache = 1; // once for all that are made of the same file
     const kd_source source = {value->file ? value->file : r->findings->file, value->line, value->column, 0};

@@ -26,7 +26,7 @@ typedef struct reading {
     size_t        size;
 } reading;
 
-static kd_status refuse(const reading *r, int line, const char *what)
+static kd_status refuse_line(const reading *r, int line, const char *what)
 {
     kd_text(r->message, r->size, "%.200s:%d: %s", r->path, line, what);
     return KD_ERR_MODEL;
@@ -154,7 +154,8 @@ static kd_status make_room(reading *r)
 {
     kd_csv_table *t = r->table;
     const double  rows = 1.0 + lines_left(r);
-    if (rows * t->columns > KD_CSV_MAX_NUMBERS) return refuse(r, r->line, "the file has more than 16777216 numbers");
+    if (rows * t->columns > KD_CSV_MAX_NUMBERS)
+        return refuse_line(r, r->line, "the file has more than 16777216 numbers");
     r->capacity = (int)rows;
     t->number = kd_cut_double(&t->arena, r->capacity * t->columns);
     t->line = kd_cut_int(&t->arena, r->capacity);
@@ -167,7 +168,7 @@ static kd_status refuse_value(const reading *r, int column, span value)
     kd_text(text, sizeof text, "'%.*s' in column %d is not a finite number%s",
             (int)(value.end - value.at < SHOWN ? value.end - value.at : SHOWN), value.at, column,
             memchr(value.at, ',', (size_t)(value.end - value.at)) ? "; decimals have a point" : "");
-    return refuse(r, r->line, text);
+    return refuse_line(r, r->line, text);
 }
 
 static kd_status read_row(reading *r, span line)
@@ -180,7 +181,7 @@ static kd_status read_row(reading *r, span line)
     bool          last = false;
     if (n != t->columns) {
         kd_text(text, sizeof text, "%d value%s, but %d in the lines before", n, n == 1 ? "" : "s", t->columns);
-        return refuse(r, r->line, text);
+        return refuse_line(r, r->line, text);
     }
     for (int i = 0; i < n; i++) {
         const span value = next_value(&line, r->separator, &last);
@@ -196,17 +197,17 @@ static kd_status read_all(reading *r)
     kd_csv_table *t = r->table;
     kd_status     status = KD_OK;
     span          line;
-    if (!next_line(r, &line)) return refuse(r, 1, "the file has no numbers");
+    if (!next_line(r, &line)) return refuse_line(r, 1, "the file has no numbers");
     // the first line says how many columns there are, and perhaps their names
     r->separator = separator_of(line);
     t->columns = count_values(line, r->separator);
-    if (t->columns > KD_CSV_MAX_COLUMNS) return refuse(r, r->line, "more than 4096 columns");
+    if (t->columns > KD_CSV_MAX_COLUMNS) return refuse_line(r, r->line, "more than 4096 columns");
     const bool header = !r->grid && is_header(line, r->separator);
     if (header) status = read_header(r, line);
     if (status == KD_OK) status = make_room(r);
     if (status == KD_OK && !header) status = read_row(r, line);
     while (status == KD_OK && next_line(r, &line)) status = read_row(r, line);
-    if (status == KD_OK && t->rows == 0) status = refuse(r, r->line, "the file has no numbers");
+    if (status == KD_OK && t->rows == 0) status = refuse_line(r, r->line, "the file has no numbers");
     return status;
 }
 
@@ -228,10 +229,10 @@ kd_status kd_csv_parse(const char *path, const char *text, size_t length, bool g
     kd_text_place zero;
     *table = (kd_csv_table){0};
     reading r = {path, text, text + length, 0, ',', grid, table, 0, message, size};
-    if (length > KD_CSV_MAX_BYTES) return refuse(&r, 1, "the file is larger than 256 MB");
-    if (kd_find_zero_byte(text, length, &zero)) return refuse(&r, zero.line, "a zero byte: this is not a text");
+    if (length > KD_CSV_MAX_BYTES) return refuse_line(&r, 1, "the file is larger than 256 MB");
+    if (kd_find_zero_byte(text, length, &zero)) return refuse_line(&r, zero.line, "a zero byte: this is not a text");
     const int control = line_of_control(text, length);
-    if (control > 0) return refuse(&r, control, "a control character: this is not a text");
+    if (control > 0) return refuse_line(&r, control, "a control character: this is not a text");
     if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) r.at += 3; // mark of UTF-8
     const kd_status status = read_all(&r);
     if (status == KD_ERR_MEMORY) kd_text(message, size, "%.200s: out of memory", path);

@@ -25,7 +25,7 @@ typedef struct builder {
     kd_status         status;
 } builder;
 
-static bool refuse(builder *b, yaml_mark_t mark, const char *why)
+static bool refuse_node(builder *b, yaml_mark_t mark, const char *why)
 {
     kd_file_findings_add(b->findings, (int)mark.line + 1, (int)mark.column + 1, "%s", why);
     b->status = KD_ERR_MODEL;
@@ -65,8 +65,8 @@ static bool check_utf8(builder *b)
     for (size_t i = 0; i < b->length;) {
         int n = utf8_length(c + i, b->length - i);
         if (n == 0)
-            return refuse(b, (yaml_mark_t){i, line, column}, "this is not UTF-8; save the file in that encoding");
-        if (c[i] == 0) return refuse(b, (yaml_mark_t){i, line, column}, "a zero byte; this is not a text");
+            return refuse_node(b, (yaml_mark_t){i, line, column}, "this is not UTF-8; save the file in that encoding");
+        if (c[i] == 0) return refuse_node(b, (yaml_mark_t){i, line, column}, "a zero byte; this is not a text");
         column++;
         if (c[i] == '\n') {
             line++;
@@ -247,7 +247,7 @@ static bool check_keys(builder *b, const kd_node *map)
 static bool begin(builder *b, kd_node_type type, bool flow, yaml_mark_t mark)
 {
     if (b->depth == KD_DOCUMENT_MAX_DEPTH)
-        return refuse(b, mark, "lists and maps inside each other, more than 32 deep");
+        return refuse_node(b, mark, "lists and maps inside each other, more than 32 deep");
     b->open[b->depth] = b->count;
     b->flow[b->depth] = flow;
     b->depth++;
@@ -288,7 +288,7 @@ static bool scalar(builder *b, const yaml_event_t *event)
 {
     const char *value = (const char *)event->data.scalar.value;
     yaml_mark_t from = event->start_mark, to = event->end_mark;
-    if (strlen(value) != event->data.scalar.length) return refuse(b, from, "a zero byte in a text");
+    if (strlen(value) != event->data.scalar.length) return refuse_node(b, from, "a zero byte in a text");
     kd_node node = {.type = KD_NODE_SCALAR, .line = (int)from.line + 1, .column = (int)from.column + 1};
     node.file = b->document->file;
     node.plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
@@ -320,7 +320,7 @@ static yaml_mark_t mark_of(const builder *b, size_t byte)
 }
 
 // libyaml's words, and what usually is the reason
-static void complain(builder *b, const yaml_parser_t *parser)
+static void tell_yaml_error(builder *b, const yaml_parser_t *parser)
 {
     const char *problem = parser->problem ? parser->problem : "this is not YAML";
     const char *hint = "";
@@ -353,9 +353,11 @@ static void complain(builder *b, const yaml_parser_t *parser)
 
 static bool check_properties(builder *b, const yaml_event_t *event, const yaml_char_t *anchor, const yaml_char_t *tag)
 {
-    if (anchor) return refuse(b, event->start_mark, "anchors (&name) are not used in model files; use a parameter");
-    if (tag) return refuse(b, event->start_mark, "tags (!name) are not used in model files; quote the text");
-    if (++b->nodes > KD_DOCUMENT_MAX_NODES) return refuse(b, event->start_mark, "more than 2000000 values in one file");
+    if (anchor)
+        return refuse_node(b, event->start_mark, "anchors (&name) are not used in model files; use a parameter");
+    if (tag) return refuse_node(b, event->start_mark, "tags (!name) are not used in model files; quote the text");
+    if (++b->nodes > KD_DOCUMENT_MAX_NODES)
+        return refuse_node(b, event->start_mark, "more than 2000000 values in one file");
     return true;
 }
 
@@ -366,13 +368,14 @@ static bool take_event(builder *b, const yaml_event_t *event, int *documents)
     case YAML_DOCUMENT_START_EVENT:
         if (event->data.document_start.version_directive ||
             event->data.document_start.tag_directives.start != event->data.document_start.tag_directives.end) {
-            return refuse(b, event->start_mark, "directives (%YAML, %TAG) are not used in model files");
+            return refuse_node(b, event->start_mark, "directives (%YAML, %TAG) are not used in model files");
         }
-        if (++*documents > 1) return refuse(b, event->start_mark, "a second document (---); write one model per file");
+        if (++*documents > 1)
+            return refuse_node(b, event->start_mark, "a second document (---); write one model per file");
         return true;
     case YAML_ALIAS_EVENT:
-        return refuse(b, event->start_mark,
-                      "aliases (*name) are not used in model files; use a parameter, or quote the expression");
+        return refuse_node(b, event->start_mark,
+                           "aliases (*name) are not used in model files; use a parameter, or quote the expression");
     case YAML_SCALAR_EVENT:
         return check_properties(b, event, event->data.scalar.anchor, event->data.scalar.tag) && scalar(b, event);
     case YAML_SEQUENCE_START_EVENT:
@@ -403,7 +406,7 @@ static void read_events(builder *b)
     yaml_parser_set_input_string(&parser, (const unsigned char *)b->text, b->length);
     while (more) {
         if (!yaml_parser_parse(&parser, &event)) {
-            complain(b, &parser);
+            tell_yaml_error(b, &parser);
             break;
         }
         more = take_event(b, &event, &documents) && event.type != YAML_STREAM_END_EVENT;
@@ -425,6 +428,7 @@ kd_status kd_document_read(const char *text, size_t length, kd_document *documen
     }
     builder b = {.document = document, .findings = findings, .text = text, .length = length};
     if (check_utf8(&b)) read_events(&b);
+    // the builder's stack holds the root alone when all went well
     if (b.status == KD_OK && b.count == 0) {
         kd_file_findings_add(findings, 1, 1, "the file is empty; a model begins with 'kardan: 1'");
         b.status = KD_ERR_MODEL;

@@ -85,6 +85,7 @@ static kd_model_file *add_file(kd_reader *r, const char *shown, const char *real
         r->file = larger;
         r->files_capacity = capacity;
     }
+    // both names: as it was written, for messages, and as the system knows it, to find circles
     kd_model_file *f = kd_alloc(sizeof *f);
     if (!f) {
         kd_reader_short_of_memory(r);
@@ -313,6 +314,7 @@ static bool join_section(kd_reader *r, kd_node *root, const kd_node *file, const
         kd_reader_complain(r, from, "'%s' must be a map, like %s: {name: ...}", word, word);
         return false;
     }
+    // into a map that is there, in place of an empty one, or as a new section
     if (own && own->type == KD_NODE_MAP) return join_maps(r, own, from);
     if (own) {
         *own = *from;

@@ -14,6 +14,7 @@ void kd_file_findings_add(kd_file_findings *findings, int line, int column, cons
     kd_finding *item = &findings->item[findings->count - 1];
     item->file = findings->at ? findings->at : findings->file;
     item->order = 0;
+    // findings of one file stand together, in the order in which files were met
     if (strcmp(item->file, findings->file) != 0) {
         item->order = findings->count;
         for (int i = findings->count - 2; i >= 0; i--)

@@ -93,6 +93,7 @@ bool kd_reader_add_pieces(kd_reader *r, const kd_node *map, const char *body, co
     char           before[KD_PATH_LENGTH], name[KD_PATH_LENGTH];
     kd_body_def    def = *first;
     kd_text(before, sizeof before, "%s", body);
+    // each piece is a body of its own, welded to the last interface of the one before
     for (int k = 2; k <= first->pieces; k++) {
         const kd_flexible_body *last = def.read;
         kd_joint_def            weld = kd_joint_def_default(KD_FIXED);

@@ -111,6 +111,7 @@ static void put_node(teller *t, const kd_node *node)
             put_scalar(t, node->item[2 * i].text);
             put_words(t, ": ");
         }
+        // files that were read keep their place, as the writer tells it
         char path[KD_PATH_LENGTH];
         if (map && find_file(t, node->item[2 * i].text, value, path))
             put_part(t, -1, path, value->text);
@@ -291,6 +292,7 @@ static void put_instance(teller *t, int indent, const char *name, const kd_scope
     put_scalar(t, name);
     put_words(t, ": {of: ");
     put_scalar(t, t->definition[scope->definition].name);
+    // one of a repetition: its indices become loops of one turn
     for (int i = 0; i < scope->nindices && alone; i++) {
         char text[200];
         kd_text(text, sizeof text, "%s%s = %.0f..%.0f", i == 0 ? ", for: [" : ", ", scope->index[i],
@@ -299,6 +301,7 @@ static void put_instance(teller *t, int indent, const char *name, const kd_scope
         if (i + 1 == scope->nindices) put_words(t, "]");
     }
     if (alone) put_given(t, scope, kd_node_find(map, "parameters"));
+    // the rest as it was written, without what has been made of it
     for (int i = 0; i < map->n; i++) {
         const char *key = map->item[2 * i].text;
         const bool  made = strcmp(key, "file") == 0 || strcmp(key, "of") == 0 || strcmp(key, "replace") == 0;

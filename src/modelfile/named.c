@@ -10,7 +10,7 @@
 
 enum { MOST_DEPTH = 32 };
 
-static bool complain(kd_reader *r, const kd_named *e, const char *why)
+static bool refuse_expression(kd_reader *r, const kd_named *e, const char *why)
 {
     const char *const at = r->findings->at;
     if (e->file) r->findings->at = e->file;
@@ -25,14 +25,15 @@ static bool enter(kd_reader *r, const kd_node *key, const kd_node *value)
     kd_named *e = &r->named[r->nnamed];
     char      why[300];
     *e = (kd_named){.name = key->text, .file = key->file, .line = key->line, .column = key->column};
-    if (!kd_name_check(key->text, why, sizeof why)) return complain(r, e, why);
-    if (strpbrk(key->text, "-(")) return complain(r, e, "the name must consist of letters, digits and '_'");
+    if (!kd_name_check(key->text, why, sizeof why)) return refuse_expression(r, e, why);
+    if (strpbrk(key->text, "-(")) return refuse_expression(r, e, "the name must consist of letters, digits and '_'");
     if (kd_expr_is_reserved(key->text) || strcmp(key->text, "t") == 0)
-        return complain(r, e, "the name is a word of the expression language");
-    if (kd_reader_has_parameter(r, key->text)) return complain(r, e, "a parameter has this name already");
+        return refuse_expression(r, e, "the name is a word of the expression language");
+    if (kd_reader_has_parameter(r, key->text)) return refuse_expression(r, e, "a parameter has this name already");
     if (kd_schema_is_local(key->text))
-        return complain(r, e, "laws of some elements have this name for a quantity of their own");
-    if (value->type != KD_NODE_SCALAR || kd_node_is_null(value)) return complain(r, e, "it must be an expression");
+        return refuse_expression(r, e, "laws of some elements have this name for a quantity of their own");
+    if (value->type != KD_NODE_SCALAR || kd_node_is_null(value))
+        return refuse_expression(r, e, "it must be an expression");
     e->text = value->text;
     r->nnamed++;
     return true;
@@ -104,11 +105,13 @@ static void expand(expansion *x, const char *text)
     for (const char *c = text; *c && !x->wrong;) {
         const size_t    n = kd_reader_token(c);
         const kd_named *found = NULL;
+        // a whole name, not a part of a path, nor a function
         if (n < sizeof word && before != '.' && kd_is_name_start(*c) && !is_more(c + n)) {
             memcpy(word, c, n);
             word[n] = '\0';
             found = kd_reader_find_named(x->r, word);
         }
+        // what is being expanded must not meet itself
         for (int i = 0; found && i < x->depth; i++)
             if (x->busy[i] == found->name) x->wrong = "expressions use each other in a circle";
         if (found && x->depth == MOST_DEPTH) x->wrong = "expressions use each other more than 32 deep";

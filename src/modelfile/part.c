@@ -29,6 +29,7 @@ enum { MOST_BYTES = 1 << 22, MOST_INTERFACES = 100, MOST_RESPONSES = 50 };
 static void find_nodes(kd_part_reader *p, const kd_node *node, kd_interface *face)
 {
     const kd_fe_structure *s = &p->structure;
+    // sets come first: a set may be named like a number
     if (node->type == KD_NODE_SCALAR) {
         const kd_node_set *set = kd_fe_structure_set(s, node->text);
         if (set) {
@@ -88,6 +89,7 @@ static kd_status piece_interfaces(kd_part_reader *p, const kd_node *root, kd_int
     kd_text(cut[1], 32, "cut%d", p->piece);
     const char *begin = cut[0], *end = cut[1];
     *n = 1;
+    // interfaces in between; one at a cut takes the cut's place
     for (int i = 0; i < most; i++) {
         const char        *name = map->item[2 * i].text;
         const kd_node_set *set = point_of(p, &map->item[2 * i + 1]);
@@ -135,6 +137,7 @@ static kd_status read_interfaces(kd_part_reader *p, const kd_node *root, kd_inte
             find_nodes(p, nodes, face);
         else
             kd_part_complain(p, value, "'nodes' is missing in the interface", face->name);
+        // without a point the middle of its nodes
         face->point = middle_of(&p->structure, face);
         point = kd_node_find(value, "point");
         if (point && kd_part_vector(p, point, "point", "m", 3, x)) face->point = kd_vec_of(x);
@@ -278,7 +281,7 @@ static kd_status reduce_structure(kd_part_reader *p, const kd_node *root, kd_fle
     if (kd_part_is_wrong(p)) return KD_ERR_MODEL;
     if (p->arena.failed) return KD_ERR_MEMORY;
     report->rows = p->structure.n;
-    report->nodes = p->structure.nnodes;
+    report->nodes = p->structure.nnodes - p->structure.ninner;
     warn_of_units(p, report);
     status = kd_reduce(&p->structure, faces, n, &o, &r, message, size);
     if (status < 0) return status;
@@ -314,6 +317,7 @@ static bool find_materials(kd_part_reader *p, const kd_node *root)
         kd_part_complain(p, include, why, NULL);
         return false;
     }
+    // what is wrong in there is told with its own file
     p->findings.at = path;
     if (kd_document_read(text, length, &p->included, &p->findings) == KD_OK) {
         p->materials = p->included.root->type == KD_NODE_MAP ? kd_node_find(p->included.root, "materials") : NULL;
@@ -335,6 +339,7 @@ static kd_status make_body(kd_part_reader *p, kd_flexible_body *body, char *mess
     const kd_node *structure = kd_node_find(root, "structure"), *beams = kd_node_find(root, "beams"),
                   *sid = kd_node_find(root, "sid");
     kd_text(p->report->title, sizeof p->report->title, "%s", title ? title : "");
+    // where the part comes from: finite elements, beams, or modes of another program
     if ((structure != NULL) + (beams != NULL) + (sid != NULL) != 1) {
         kd_part_complain(p, root, "one of 'structure', 'beams' and 'sid' is needed", NULL);
         return KD_ERR_MODEL;

@@ -8,12 +8,6 @@
 
 #include "core/text.h"
 
-static kd_status refuse(char *why, size_t size, const char *format, const char *written)
-{
-    kd_text(why, size, format, written);
-    return KD_ERR_MODEL;
-}
-
 const char *kd_path_inside(const char *folder, const char *place)
 {
     const size_t length = strlen(folder);
@@ -39,24 +33,26 @@ kd_status kd_folder_of(const char *file, char folder[KD_PATH_LENGTH])
 kd_status kd_model_file_path(const char *folder, const char *written, char path[KD_PATH_LENGTH], char *why, size_t size)
 {
     if (!folder)
-        return refuse(why, size, "'%.100s' cannot be found: a model that was not read from a file has no folder",
-                      written);
-    if (!written[0]) return refuse(why, size, "the name of the file is empty%s", "");
-    if (written[0] == '/') return refuse(why, size, "'%.100s' must be relative to the folder of the model", written);
+        return kd_refuse(KD_ERR_MODEL, why, size,
+                         "'%.100s' cannot be found: a model that was not read from a file has no folder", written);
+    if (!written[0]) return kd_refuse(KD_ERR_MODEL, why, size, "the name of the file is empty");
+    if (written[0] == '/')
+        return kd_refuse(KD_ERR_MODEL, why, size, "'%.100s' must be relative to the folder of the model", written);
     if (strlen(folder) + strlen(written) + 2 > KD_PATH_LENGTH)
-        return refuse(why, size, "the name '%.100s..' is too long", written);
+        return kd_refuse(KD_ERR_MODEL, why, size, "the name '%.100s..' is too long", written);
     kd_text(path, KD_PATH_LENGTH, "%s%s%s", strcmp(folder, ".") == 0 ? "" : folder, strcmp(folder, ".") == 0 ? "" : "/",
             written);
     // both without links and dots
     char     *home = realpath(folder, NULL), *place = realpath(path, NULL);
     kd_status status = KD_OK;
     if (!place)
-        status =
-            errno == ENOMEM ? KD_ERR_MEMORY : refuse(why, size, "there is no file '%.100s' beside the model", written);
+        status = errno == ENOMEM
+                     ? KD_ERR_MEMORY
+                     : kd_refuse(KD_ERR_MODEL, why, size, "there is no file '%.100s' beside the model", written);
     else if (home && strcmp(home, place) == 0)
-        status = refuse(why, size, "'%.100s' is a folder, not a file", written);
+        status = kd_refuse(KD_ERR_MODEL, why, size, "'%.100s' is a folder, not a file", written);
     else if (!home || !kd_path_inside(home, place))
-        status = refuse(why, size, "'%.100s' is outside of the folder of the model", written);
+        status = kd_refuse(KD_ERR_MODEL, why, size, "'%.100s' is outside of the folder of the model", written);
     free(home); // of the C library
     free(place);
     return status;

@@ -85,8 +85,8 @@ static const char *suggest_symbol(const char *name, void *context)
 }
 
 // Complain about an expression at its column in the file. from: where in the text of the node the expression begins.
-static bool complain(kd_reader *r, int line, int column, int first, int from, const char *key, const char *text,
-                     const kd_expr_error *error)
+static bool refuse_expression(kd_reader *r, int line, int column, int first, int from, const char *key,
+                              const char *text, const kd_expr_error *error)
 {
     if (r->denied[0]) {
         kd_file_findings_add(r->findings, line, column,
@@ -123,7 +123,7 @@ static bool evaluate_text(kd_reader *r, const kd_node *node, int from, const cha
     r->denied[0] = '\0';
     kd_status status = kd_expr_constant(text, &symbols, value, &error);
     if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
-    return status >= 0 || complain(r, node->line, node->column, node->first, from, key, text, &error);
+    return status >= 0 || refuse_expression(r, node->line, node->column, node->first, from, key, text, &error);
 }
 
 // ---- numbers with units ---------------------------------------------------------------------------------------------
@@ -498,7 +498,7 @@ static bool evaluate_repeated(kd_reader *r, kd_node *node, const char *key, doub
         kd_status status = kd_expr_compile(node->text, &symbols, &expr, &error);
         r->indices_vary = r->parameters_live = false;
         if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
-        if (status < 0) return complain(r, node->line, node->column, node->first, 0, key, node->text, &error);
+        if (status < 0) return refuse_expression(r, node->line, node->column, node->first, 0, key, node->text, &error);
         const int place = keep_expression(r, expr);
         if (place < 0) return false;
         node->cache = place + 1;

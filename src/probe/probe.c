@@ -259,14 +259,14 @@ const double *kd_probe_accelerations(const kd_probe *p)
 // ---- stages ---------------------------------------------------------------------------------------------------------
 
 // The evaluation point did not answer
-static kd_status fail(kd_probe *p)
+static kd_status answer_by_point(kd_probe *p)
 {
     p->status = kd_eom_data_fault(p->data).status;
     kd_text(p->message, sizeof p->message, "%s", kd_eom_data_message(p->data));
     return p->status;
 }
 
-static kd_status complain(kd_probe *p, kd_status status, const char *why)
+static kd_status answer_nothing(kd_probe *p, kd_status status, const char *why)
 {
     p->status = status;
     kd_text(p->message, sizeof p->message, "%s", why);
@@ -276,7 +276,7 @@ static kd_status complain(kd_probe *p, kd_status status, const char *why)
 static kd_status evaluate_function(kd_probe *p, kd_fn fn, double *out)
 {
     p->counters.evaluations++;
-    return kd_eom_eval(p->data, fn, out) == KD_EVAL_OK ? KD_OK : fail(p);
+    return kd_eom_eval(p->data, fn, out) == KD_EVAL_OK ? KD_OK : answer_by_point(p);
 }
 
 // force = f - (GZ)' lambda - (HZ)' mu = -residual at a = 0
@@ -313,8 +313,8 @@ static kd_status solve_acceleration(kd_probe *p, double *a)
     kd_eom_at_acceleration(p->data, NULL, x->w, x->lambda, x->mu);
     if (p->M && evaluate_force(p) < 0) return p->status;
     return accelerate(p, a) ? KD_OK
-                            : complain(p, KD_ERR_SINGULAR_MASS,
-                                       "the mass matrix does not determine the accelerations at this state");
+                            : answer_nothing(p, KD_ERR_SINGULAR_MASS,
+                                             "the mass matrix does not determine the accelerations at this state");
 }
 
 // a of the state if it belongs to its forces and multipliers, else the one that those give. *there: the point is at it
@@ -345,7 +345,7 @@ static kd_status choose_acceleration(kd_probe *p, double *a, bool *there)
 kd_status kd_probe_reach(kd_probe *p, kd_stage stage)
 {
     const kd_state *x = p->x;
-    if (!x) return complain(p, KD_ERR_STAGE, "no state has been set");
+    if (!x) return answer_nothing(p, KD_ERR_STAGE, "no state has been set");
     // somebody else may have moved the point, or its accelerations only
     const kd_point *point = kd_eom_point(p->data);
     kd_stage        now = p->stage;
@@ -357,7 +357,7 @@ kd_status kd_probe_reach(kd_probe *p, kd_stage stage)
     // inputs and time, and in one go position and velocity as far as they are asked for
     if (now < KD_STAGE_TIME) {
         now = stage < KD_STAGE_VELOCITY ? stage : KD_STAGE_VELOCITY;
-        if (kd_eom_at_state(p->data, &p->inputs, x, now) != KD_EVAL_OK) return fail(p);
+        if (kd_eom_at_state(p->data, &p->inputs, x, now) != KD_EVAL_OK) return answer_by_point(p);
     }
     // the point was left at an earlier stage of this state: only what is missing
     if (now < KD_STAGE_POSITION && stage >= KD_STAGE_POSITION) kd_eom_at_position(p->data, x->p, x->s);
@@ -385,7 +385,7 @@ static kd_status find_energies(kd_probe *p, kd_stage stage)
     kd_status status = kd_probe_reach(p, stage);
     if (status < 0) return status;
     p->counters.evaluations++;
-    if (kd_eom_energies(p->data, &p->energies) != KD_EVAL_OK) return fail(p);
+    if (kd_eom_energies(p->data, &p->energies) != KD_EVAL_OK) return answer_by_point(p);
     const kd_energies *e = &p->energies;
     double            *energy = p->value + p->first[KD_GROUP_ENERGY], *power = p->value + p->first[KD_GROUP_POWER];
     energy[0] = e->kinetic;
@@ -442,7 +442,7 @@ static kd_status find_bodies(kd_probe *p, kd_group group, double *value)
     p->counters.evaluations++;
     const kd_eval answer =
         poses ? kd_system_poses(p->system, p->data, value) : kd_system_rates(p->system, p->data, value);
-    return answer == KD_EVAL_OK ? KD_OK : complain(p, KD_ERR_STAGE, "the bodies have no places at this state");
+    return answer == KD_EVAL_OK ? KD_OK : answer_nothing(p, KD_ERR_STAGE, "the bodies have no places at this state");
 }
 
 // All values of a group
@@ -452,7 +452,7 @@ static kd_status find_group(kd_probe *p, kd_group group)
     double         *value = p->value + p->first[group];
     const size_t    size = (size_t)(p->first[group + 1] - p->first[group]) * sizeof *value;
     kd_status       status = KD_OK;
-    if (!x) return complain(p, KD_ERR_STAGE, "no state has been set");
+    if (!x) return answer_nothing(p, KD_ERR_STAGE, "no state has been set");
     if ((p->known & (1u << group)) || size == 0) return KD_OK;
     // cases that return leave it to reach and find_energies to note what is known: they answer several groups
     switch (group) {
@@ -506,7 +506,7 @@ double kd_probe_value(kd_probe *p, int channel)
     if (!p) return NAN;
     begin_question(p);
     if (channel < 0 || channel >= p->first[KD_GROUP_COUNT]) {
-        complain(p, KD_ERR_ARGUMENT, "there is no channel of this number");
+        answer_nothing(p, KD_ERR_ARGUMENT, "there is no channel of this number");
         return NAN;
     }
     int group = 0;
@@ -532,7 +532,7 @@ kd_status kd_probe_energies(kd_probe *p, kd_energies *out)
     begin_question(p);
     *out = (kd_energies){0};
     if (!kd_eom_definition(p->eom)->energies)
-        return complain(p, KD_ERR_UNSUPPORTED, "the equations do not tell their energies");
+        return answer_nothing(p, KD_ERR_UNSUPPORTED, "the equations do not tell their energies");
     kd_status status = find_group(p, KD_GROUP_POWER);
     if (status >= 0) *out = p->energies;
     return status;

@@ -147,6 +147,7 @@ static bool put_events(mat_t *mat, const kd_event_log *log, const char **words)
     for (int i = 0; i < n; i++) t[i] = kd_event_log_at(log, i)->t;
     const kd_linear_matrix times = {"event_t", t, n, 1};
     bool                   good = put_matrix(mat, &times);
+    // one list of words after the other, in the order of the times
     for (int i = 0; i < n; i++) words[i] = kd_event_word(kd_event_log_at(log, i)->kind);
     good = good && put_names(mat, "event_kind", n, words);
     for (int i = 0; i < n; i++) words[i] = kd_event_log_at(log, i)->element;

@@ -125,7 +125,7 @@ static void take_from_model(kd_recorder *r)
 }
 
 // Column of a name, with or without "sensor." in front; -1: none
-static int find(const kd_recording *rec, const char *name)
+static int find_channel(const kd_recording *rec, const char *name)
 {
     const int column = kd_recording_find(rec, name);
     return column < 0 && strncmp(name, "sensor.", 7) == 0 ? kd_recording_find(rec, name + 7) : column;
@@ -173,7 +173,7 @@ static kd_status choose_plots(kd_recorder *r, const char **plots, char *message,
 {
     int n = 0, first, count;
     for (int i = 0; i < r->opt.nplots; i++) {
-        const int column = find(r->recording, r->opt.plots[i]);
+        const int column = find_channel(r->recording, r->opt.plots[i]);
         if (column < 0 && !r->plots_of_model) return complain_of_channel(r->recording, r->opt.plots[i], message, size);
         const kd_status status = column < 0 ? miss_plot(r, r->opt.plots[i], message, size) : KD_OK;
         if (status < 0) return status;
@@ -202,7 +202,7 @@ static kd_status find_channels(kd_recorder *r, char *message, size_t size)
     if (!plots || !r->column) return KD_ERR_MEMORY;
     // names of columns to numbers, once: rows are copied by them
     for (int i = 0; i < r->opt.nchannels; i++) {
-        r->column[i] = find(r->recording, r->opt.channels[i]);
+        r->column[i] = find_channel(r->recording, r->opt.channels[i]);
         if (r->column[i] < 0) return complain_of_channel(r->recording, r->opt.channels[i], message, size);
     }
     return choose_plots(r, plots, message, size);
@@ -570,7 +570,7 @@ const char *kd_recorder_unit(const kd_recorder *r, int column)
 int kd_recorder_find(const kd_recorder *r, const char *name)
 {
     if (!r || !r->recording || !name) return -1;
-    const int j = find(r->recording, name);
+    const int j = find_channel(r->recording, name);
     // the place among the chosen ones
     if (j < 0 || r->opt.nchannels == 0) return j;
     for (int i = 0; i < r->opt.nchannels; i++)

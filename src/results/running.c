@@ -75,7 +75,7 @@ static void name_apart(char *path, size_t size)
     kd_text_append(path, size, "-%ld.csv", (long)getpid());
 }
 
-static kd_status complain(kd_running *r, const char *path, int reason)
+static kd_status tell_unwritten(kd_running *r, const char *path, int reason)
 {
     kd_text(r->message, sizeof r->message, "cannot write '%s': %s", path, strerror(reason));
     return KD_ERR_FILE;
@@ -95,7 +95,7 @@ static kd_status append(kd_running *r, const char *bytes, size_t length)
             while (done > 0 && bytes[done - 1] != '\n') done--;
             r->end += (off_t)done;
             (void)!ftruncate(r->file, r->end);
-            return complain(r, r->path, reason);
+            return tell_unwritten(r, r->path, reason);
         }
         done += (size_t)n;
     }
@@ -112,7 +112,7 @@ static kd_status open_file(kd_running *r)
         name_apart(r->path, strlen(r->path) + 24);
         r->file = open_alone(r->path);
     }
-    if (r->file < 0) return complain(r, r->path, errno);
+    if (r->file < 0) return tell_unwritten(r, r->path, errno);
     r->has_file = true;
     return append(r, r->head, r->head_length);
 }
@@ -172,8 +172,8 @@ kd_status kd_running_copy(kd_running *r, FILE *to, const char *path)
     for (off_t at = r->rows_at; status >= 0 && at < r->end;) {
         const ssize_t n = pread(r->file, r->buffer, r->room, at);
         if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return complain(r, r->path, n < 0 ? errno : EIO);
-        if (fwrite(r->buffer, 1, (size_t)n, to) != (size_t)n) return complain(r, path, errno);
+        if (n <= 0) return tell_unwritten(r, r->path, n < 0 ? errno : EIO);
+        if (fwrite(r->buffer, 1, (size_t)n, to) != (size_t)n) return tell_unwritten(r, path, errno);
         at += n;
     }
     return status;

@@ -27,7 +27,7 @@ typedef struct reader {
     size_t      size;
 } reader;
 
-static kd_status complain(const reader *r, const char *what)
+static kd_status refuse_line(const reader *r, const char *what)
 {
     kd_text(r->message, r->size, "%s:%d: %s", r->path, r->line, what);
     return KD_ERR_FILE;
@@ -134,7 +134,7 @@ static kd_status read_header(reader *r, char *header, char *units)
     split(header, t->ncolumns, t->name);
     split(units, t->ncolumns, t->unit);
     for (int i = 0; i < t->ncolumns; i++)
-        if (t->name[i][0] == '\0') return complain(r, "a column of the header line has no name");
+        if (t->name[i][0] == '\0') return refuse_line(r, "a column of the header line has no name");
     return KD_OK;
 }
 
@@ -149,7 +149,7 @@ static kd_status read_head(reader *r)
         if (strncmp(line, title, sizeof title - 1) == 0) r->table->title = line + sizeof title - 1;
         if (strncmp(line, units, sizeof units - 1) == 0) units_line = line + sizeof units - 1;
     }
-    return line ? read_header(r, line, units_line) : complain(r, "there is no header line with names");
+    return line ? read_header(r, line, units_line) : refuse_line(r, "there is no header line with names");
 }
 
 // ---- numbers --------------------------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ static kd_status read_row(reader *r, char *line, double *row)
     for (int i = 0; i < r->table->ncolumns; i++) {
         char *end;
         // missing numbers, numbers that are none, too many numbers: with line and column
-        if (!line) return complain(r, "there are fewer numbers than names in the header line");
+        if (!line) return refuse_line(r, "there are fewer numbers than names in the header line");
         char *field = next_field(&line);
         row[i] = kd_read_number(field, &end);
         if (end != field && *end == '\0') continue;
@@ -180,7 +180,7 @@ static kd_status read_row(reader *r, char *line, double *row)
                 field);
         return KD_ERR_FILE;
     }
-    return line ? complain(r, "there are more numbers than names in the header line") : KD_OK;
+    return line ? refuse_line(r, "there are more numbers than names in the header line") : KD_OK;
 }
 
 // Rows that the rest of the text can hold: a number takes a character and a separator each. One more for the row that
@@ -207,7 +207,7 @@ static kd_status read_rows(reader *r)
     kd_table *t = r->table;
     char     *line;
     const int rows = most_rows(r);
-    if (rows == 0) return complain(r, "there are no rows of numbers behind the header line");
+    if (rows == 0) return refuse_line(r, "there are no rows of numbers behind the header line");
     // room for as many rows as there can be, then row by row
     t->value = kd_cut_matrix(&t->arena, rows, t->ncolumns);
     if (!t->value) return no_memory(r);
@@ -221,7 +221,7 @@ static kd_status read_rows(reader *r)
         if (status < 0) return status;
         t->nrows++;
     }
-    return t->nrows > 0 ? KD_OK : complain(r, "there is no whole row of numbers behind the header line");
+    return t->nrows > 0 ? KD_OK : refuse_line(r, "there is no whole row of numbers behind the header line");
 }
 
 kd_status kd_table_read(const char *path, kd_table *table, char *message, size_t size)

@@ -3,7 +3,7 @@
 
 #include "core/text.h"
 
-static kd_status refuse(kd_foreign **unit, char *message, size_t size)
+static kd_status refuse_foreign(kd_foreign **unit, char *message, size_t size)
 {
     *unit = NULL;
     kd_text(message, size, "foreign code (fmu, library) cannot run inside of an FMU");
@@ -13,18 +13,18 @@ static kd_status refuse(kd_foreign **unit, char *message, size_t size)
 kd_status kd_foreign_open_fmu(const kd_foreign_setup *setup, kd_foreign **unit, char *message, size_t size)
 {
     (void)setup;
-    return refuse(unit, message, size);
+    return refuse_foreign(unit, message, size);
 }
 
 kd_status kd_foreign_open_library(const kd_foreign_setup *setup, kd_foreign **unit, char *message, size_t size)
 {
     (void)setup;
-    return refuse(unit, message, size);
+    return refuse_foreign(unit, message, size);
 }
 
 kd_status kd_continuous_open(const kd_foreign_setup *setup, kd_continuous **unit, char *message, size_t size)
 {
     (void)setup;
     *unit = NULL;
-    return refuse(&(kd_foreign *){NULL}, message, size);
+    return refuse_foreign(&(kd_foreign *){NULL}, message, size);
 }

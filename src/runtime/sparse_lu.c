@@ -263,14 +263,27 @@ static int reach(klu_numeric *f, int k, const int *row, int entries, int *count)
 #include "runtime/sparse_lu_body.h"
 
 // Of klu_solve.h: factors of this LU are not grouped
-bool kd_klu_prepare(klu_symbolic *symbolic, klu_numeric *numeric, klu_common *common, int *together)
+void kd_klu_cut_plan(kd_klu_plan *plan, kd_arena *arena, int n)
 {
-    (void)symbolic, (void)numeric, (void)common, (void)together;
+    (void)plan, (void)arena, (void)n;
+}
+
+bool kd_klu_prepare(klu_symbolic *symbolic, klu_numeric *numeric, klu_common *common, kd_klu_plan *plan)
+{
+    (void)symbolic, (void)numeric, (void)common, (void)plan;
     return true;
 }
 
-void kd_klu_solve(klu_symbolic *symbolic, klu_numeric *numeric, klu_common *common, const int *together, double *b)
+bool kd_klu_refactor(int *column, int *row, double *values, klu_symbolic *symbolic, klu_numeric *numeric,
+                     klu_common *common, const kd_klu_plan *plan)
 {
-    (void)together;
+    (void)plan;
+    return kd_rt_refactor(column, row, values, symbolic, numeric, common) &&
+           kd_rt_rgrowth(column, row, values, symbolic, numeric, common);
+}
+
+void kd_klu_solve(klu_symbolic *symbolic, klu_numeric *numeric, klu_common *common, const kd_klu_plan *plan, double *b)
+{
+    (void)plan;
     (void)kd_rt_solve(symbolic, numeric, symbolic->n, 1, b, common);
 }

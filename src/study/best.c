@@ -77,6 +77,7 @@ int kd_study_front(const kd_study *s, int *row, int size)
 {
     const int rows = kd_study_objectives(s) > 0 ? kd_study_rows(s) : 0;
     int       n = 0, m = 0;
+    // feasible rows only
     for (int i = 0; i < rows; i++) n += kd_study_feasible(s, i);
     candidate *list = n > 0 ? kd_alloc((size_t)n * sizeof *list) : NULL;
     if (!list) return 0;
@@ -84,6 +85,7 @@ int kd_study_front(const kd_study *s, int *row, int size)
     for (int i = 0; i < rows; i++)
         if (kd_study_feasible(s, i)) list[n++] = (candidate){s, i};
     qsort(list, (size_t)n, sizeof *list, compare);
+    // the front grows in place: m of them are on it
     for (int i = 0; i < n; i++) {
         bool beaten = false;
         for (int j = m - 1; j >= 0 && !beaten; j--) beaten = is_beaten(s, list[i].row, list[j].row);

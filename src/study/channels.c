@@ -77,12 +77,14 @@ kd_status kd_channels_save(kd_row_maker *m, const kd_study *s, const char *folde
     path_of(folder, row, path);
     const kd_status status = kd_file_open(path, &file, message, size);
     if (status < 0) return status;
+    // the head tells which study and row, so that no other one takes the file for its own
     write_head(s, row, head);
     (void)fprintf(file, "%stime", head);
     for (int i = 0; i < s->nkept; i++) {
         column[i] = kd_recorder_find(recorder, s->kept[i]);
         (void)fprintf(file, ",%s", s->kept[i]);
     }
+    // numbers with as many digits as they need to come back
     for (int k = 0; k < kd_recorder_rows(recorder); k++) {
         (void)fprintf(file, "\n%s", kd_shortest_text(kd_recorder_times(recorder)[k], text));
         for (int i = 0; i < s->nkept; i++)
@@ -101,6 +103,7 @@ static kd_status read_table(const kd_study *s, int row, kd_csv_table *table, cha
     size_t length = 0;
     path_of(s->folder, row, path);
     write_head(s, row, head);
+    // a file of another study, or one with other channels, is not taken
     kd_status status = kd_load_file(path, KD_CSV_MAX_BYTES, &text, &length, message, size);
     if (status >= 0 && strncmp(text, head, strlen(head)) != 0) {
         kd_text(message, size, "'%s' belongs to another study", path);
@@ -135,6 +138,7 @@ kd_status kd_study_channel_of(const kd_study *s, int row, int channel, double *t
     if (!s || !n || room < 0 || (room > 0 && (!t || !y)) || row < 0 || row >= kd_study_rows(s) || channel < 0 ||
         channel >= s->nkept)
         return KD_ERR_ARGUMENT;
+    // rows without a file are told by their reason
     if (!s->folder[0] || !s->cell[row].done || s->cell[row].status < 0) {
         kd_text(message, size, "row %d %s", row,
                 !s->folder[0]       ? "was not kept: the study has no folder"

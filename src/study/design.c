@@ -22,6 +22,7 @@ enum {
 // Direction numbers of a dimension: m_k = 2 a_1 m_(k-1) ^ .. ^ 2^s m_(k-s) ^ m_(k-s), shifted to the first bit
 static void sobol_directions(int dimension, uint32_t v[BITS])
 {
+    // the first dimension is van der Corput's sequence
     if (dimension == 0) {
         for (int k = 0; k < BITS; k++) v[k] = 1u << (BITS - 1 - k);
         return;
@@ -29,6 +30,7 @@ static void sobol_directions(int dimension, uint32_t v[BITS])
     const unsigned polynomial = KD_SOBOL[dimension].polynomial;
     int            degree = 0;
     while (polynomial >> (degree + 1)) degree++;
+    // the first numbers are given, the rest follows from the primitive polynomial
     for (int k = 0; k < BITS; k++) {
         if (k < degree) {
             v[k] = (uint32_t)KD_SOBOL[dimension].m[k] << (BITS - 1 - k);
@@ -160,11 +162,13 @@ kd_status kd_design_prepare(kd_design *d, kd_arena *arena, char *why, size_t siz
         kd_text(why, size, "a %s takes independent parameters", INDEPENDENT[d->kind]);
         return KD_ERR_ARGUMENT;
     }
+    // a step along a parameter needs a second value
     for (int i = 0; i < d->nparameters && d->kind == KD_DESIGN_MORRIS; i++)
         if (d->distribution[i].kind == KD_DISCRETE && d->distribution[i].n < 2) {
             kd_text(why, size, "Morris screening needs two values of every parameter, at least");
             return KD_ERR_ARGUMENT;
         }
+    // Latin: one shuffled order of the strata for each parameter
     const kd_status status = count_rows(d, why, size);
     if (status < 0 || d->kind != KD_DESIGN_LATIN) return status;
     d->order = kd_arena_cut(arena, (size_t)d->nparameters * (size_t)d->n, sizeof *d->order);
@@ -224,6 +228,7 @@ void kd_design_row(const kd_design *d, int row, double *value)
         path_row(d, row, value);
         return;
     }
+    // points in the unit cube, correlated there, then by the inverse distribution functions
     for (int i = 0; i < n; i++) value[i] = unit_point(d, row, i);
     if (d->correlation) correlate(d, value);
     for (int i = 0; i < n; i++) value[i] = kd_distribution_quantile(&d->distribution[i], value[i]);

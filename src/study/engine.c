@@ -52,7 +52,7 @@ static double seconds(void)
 
 // ---- threads --------------------------------------------------------------------------------------------------------
 
-static void fail(engine *e, kd_status status, const char *message)
+static void stop_with(engine *e, kd_status status, const char *message)
 {
     if (e->status >= 0) {
         e->status = status;
@@ -84,13 +84,15 @@ static int next_unit(engine *e, int block[2])
 {
     const int size = is_search(e) ? 1 : BLOCK;
     while (!e->stop && !e->enough) {
+        // rows of the block that are not done yet, from an earlier run perhaps
         for (; block[0] < block[1] && block[0] < e->units; block[0]++)
             if (is_missing(e, block[0])) return block[0]++;
         if (block[1] >= e->units) return -1;
+        // a new block: several processes take it by a shared counter, one by its own
         long first = e->next;
         if (e->ranks.size > 1) {
             if ((first = kd_ranks_add(&e->ranks, KD_RANKS_TAKEN, size)) < 0)
-                fail(e, KD_ERR_FILE, "the rows cannot be shared between processes: the folder knows no locks");
+                stop_with(e, KD_ERR_FILE, "the rows cannot be shared between processes: the folder knows no locks");
         } else {
             e->next = e->next < e->units ? e->next + 1 : e->next;
         }
@@ -138,7 +140,7 @@ static bool wait_for_stage(engine *e, int unit)
         pthread_mutex_unlock(&e->lock);
         pause_a_little();
         pthread_mutex_lock(&e->lock);
-        if (e->ranks.size > 1 && kd_row_store_refresh(e->store) < 0) fail(e, KD_ERR_FILE, "rows cannot be read");
+        if (e->ranks.size > 1 && kd_row_store_refresh(e->store) < 0) stop_with(e, KD_ERR_FILE, "rows cannot be read");
     }
     return !e->stop && !e->enough;
 }
@@ -151,7 +153,7 @@ static void keep(engine *e, int row, const kd_study_cell *cell, const double *va
     char      message[1000] = "no memory for the rows";
     kd_status status = e->store ? kd_row_store_append(e->store, row, cell, value, message, sizeof message) : KD_OK;
     if (status >= 0) status = kd_study_keep(e->study, row, cell, value);
-    if (status < 0) fail(e, status, message);
+    if (status < 0) stop_with(e, status, message);
     e->made++, e->failed += cell->status < 0;
     if (e->ranks.size > 1) (void)kd_ranks_add(&e->ranks, KD_RANKS_DONE, 1);
     if (e->ranks.size > 1 && cell->status < 0) (void)kd_ranks_add(&e->ranks, KD_RANKS_FAILED, 1);
@@ -178,7 +180,7 @@ static bool make_row(void *context, int row)
         status = kd_channels_save(w->maker, e->study, e->opt->folder, row, message, sizeof message);
     pthread_mutex_lock(&e->lock);
     if (status < 0)
-        fail(e, status, message);
+        stop_with(e, status, message);
     else if (made)
         keep(e, row, &cell, value);
     const bool good = made && !e->stop;
@@ -196,7 +198,7 @@ static void make_search(worker *w, int k)
     pthread_mutex_lock(&e->lock);
     if (status == KD_OK && e->store) status = kd_row_store_append_end(e->store, k, &end, message, sizeof message);
     if (status == KD_OK) e->study->search.end[k] = end;
-    if (status < 0) fail(e, status, message);
+    if (status < 0) stop_with(e, status, message);
     pthread_mutex_unlock(&e->lock);
 }
 
@@ -208,7 +210,8 @@ static void *work(void *context)
     int       block[2] = {0, 0}, unit;
     kd_status status = kd_row_maker_create(e->study, e->opt->limit, &e->stop, &w.maker, message, sizeof message);
     pthread_mutex_lock(&e->lock);
-    if (status < 0) fail(e, status, message);
+    if (status < 0) stop_with(e, status, message);
+    // rows are made without the lock; what is next is decided under it
     while (status >= 0 && (unit = next_unit(e, block)) >= 0 && wait_for_stage(e, unit)) {
         pthread_mutex_unlock(&e->lock);
         if (is_search(e))
@@ -314,15 +317,16 @@ static void gather(engine *e)
     const bool stopped = wait_for_ranks(e);
     // -1: somebody failed, 0: somebody was stopped
     const int all = kd_ranks_least(&e->ranks, e->status < 0 ? -1 : stopped || e->status == KD_STOPPED ? 0 : 1);
-    if (e->status >= 0 && all < 0) fail(e, KD_ERR_FILE, "another process of the job failed");
+    if (e->status >= 0 && all < 0) stop_with(e, KD_ERR_FILE, "another process of the job failed");
     if (e->status >= 0 && all == 0) e->status = KD_STOPPED;
-    if (e->ranks.rank == 0 && kd_row_store_refresh(e->store) < 0) fail(e, KD_ERR_FILE, "the rows cannot be read");
+    if (e->ranks.rank == 0 && kd_row_store_refresh(e->store) < 0) stop_with(e, KD_ERR_FILE, "the rows cannot be read");
 }
 
 static void start_threads(engine *e)
 {
     pthread_t thread[MOST_THREADS];
-    int       n = e->opt->threads > 0 ? e->opt->threads : e->ranks.size > 1 ? 1 : (int)sysconf(_SC_NPROCESSORS_ONLN);
+    // one thread for each processor, or one for each process of several; never more than rows
+    int n = e->opt->threads > 0 ? e->opt->threads : e->ranks.size > 1 ? 1 : (int)sysconf(_SC_NPROCESSORS_ONLN);
     n = n < 1 ? 1 : n > MOST_THREADS ? MOST_THREADS : n;
     if (n > e->missing) n = e->missing > 0 ? e->missing : 1;
     int started = 0;
@@ -331,8 +335,9 @@ static void start_threads(engine *e)
         if (pthread_create(&thread[started], NULL, work, e) != 0) break;
     pthread_mutex_lock(&e->lock);
     e->running -= n - started;
-    if (started == 0) fail(e, KD_ERR_MEMORY, "no thread could be started");
+    if (started == 0) stop_with(e, KD_ERR_MEMORY, "no thread could be started");
     pthread_mutex_unlock(&e->lock);
+    // joined in any case: rows in the making are ended first
     const bool stopped = wait_for_threads(e);
     for (int i = 0; i < started; i++) pthread_join(thread[i], NULL);
     if (stopped && e->status >= 0) e->status = KD_STOPPED;
@@ -348,6 +353,7 @@ static kd_status open_store(engine *e, char *message, size_t size)
         return KD_ERR_ARGUMENT;
     }
     if (!o->folder) return KD_OK;
+    // the first process decides what is there already; nobody goes on alone
     if (e->ranks.rank == 0) status = kd_row_store_open(e->study, o->folder, o->fresh, 0, &e->store, message, size);
     if (kd_ranks_least(&e->ranks, status < 0 ? -1 : 0) < 0 && status >= 0) {
         kd_row_store_close(e->store);

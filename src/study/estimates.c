@@ -22,7 +22,7 @@ static bool is_good(const kd_study *s, int row, int output)
     return c->done && c->status >= 0 && isfinite(s->values[(size_t)row * (size_t)s->noutputs + (size_t)output]);
 }
 
-static double value_of(const kd_study *s, int row, int output)
+static double output_of(const kd_study *s, int row, int output)
 {
     return s->values[(size_t)row * (size_t)s->noutputs + (size_t)output];
 }
@@ -50,12 +50,12 @@ static int moments(const kd_study *s, int output, double *mean, double *second, 
     int    n = 0;
     double sum = 0;
     for (int row = 0; row < s->design.nrows; row++)
-        if (is_sampled(s, row) && is_good(s, row, output)) sum += value_of(s, row, output), n++;
+        if (is_sampled(s, row) && is_good(s, row, output)) sum += output_of(s, row, output), n++;
     *mean = n > 0 ? sum / n : NAN;
     *second = *fourth = 0;
     for (int row = 0; row < s->design.nrows; row++) {
         if (!is_sampled(s, row) || !is_good(s, row, output)) continue;
-        const double d = value_of(s, row, output) - *mean;
+        const double d = output_of(s, row, output) - *mean;
         *second += d * d, *fourth += d * d * d * d;
     }
     *second /= n, *fourth /= n;
@@ -101,7 +101,7 @@ kd_estimate kd_study_quantile(const kd_study *s, int output, double q)
     int     n = 0;
     if (!sorted) return NOTHING;
     for (int row = 0; row < s->design.nrows; row++)
-        if (is_sampled(s, row) && is_good(s, row, output)) sorted[n++] = value_of(s, row, output);
+        if (is_sampled(s, row) && is_good(s, row, output)) sorted[n++] = output_of(s, row, output);
     qsort(sorted, (size_t)n, sizeof *sorted, compare);
     kd_estimate e = NOTHING;
     if (n > 0) {
@@ -122,7 +122,7 @@ kd_estimate kd_study_probability(const kd_study *s, int output)
     int n = 0, hits = 0;
     if (is_wrong(s, output)) return NOTHING;
     for (int row = 0; row < s->design.nrows; row++)
-        if (is_sampled(s, row) && is_good(s, row, output)) n++, hits += value_of(s, row, output) != 0;
+        if (is_sampled(s, row) && is_good(s, row, output)) n++, hits += output_of(s, row, output) != 0;
     if (n == 0) return NOTHING;
     // Wilson's interval, which stays within 0 and 1
     const double p = (double)hits / n, z = WIDTH * WIDTH;
@@ -138,9 +138,9 @@ bool kd_study_knows_enough(const kd_study *s, int rows)
         int       n = 0;
         const int output = s->until[k].output;
         for (int row = 0; row < rows; row++)
-            if (is_good(s, row, output)) sum += value_of(s, row, output), n++;
+            if (is_good(s, row, output)) sum += output_of(s, row, output), n++;
         for (int row = 0; row < rows && n > 0; row++)
-            if (is_good(s, row, output)) square += pow(value_of(s, row, output) - sum / n, 2);
+            if (is_good(s, row, output)) square += pow(output_of(s, row, output) - sum / n, 2);
         if (n < 2 || !(WIDTH * sqrt(square / n / (n - 1)) <= s->until[k].width)) return false;
     }
     return true;
@@ -157,7 +157,7 @@ static int effects(const kd_study *s, int output, int parameter, double *sizes, 
         double share;
         if (!is_good(s, row, output) || kd_design_step(&s->design, row, &share) != parameter) continue;
         if (!is_good(s, row - 1, output)) continue;
-        const double effect = (value_of(s, row, output) - value_of(s, row - 1, output)) / share;
+        const double effect = (output_of(s, row, output) - output_of(s, row - 1, output)) / share;
         *sizes += fabs(effect), *sum += effect, *squares += effect * effect, n++;
     }
     return n;
@@ -198,8 +198,8 @@ static bool get_pair(const pairs *p, int pair, double *a, double *b)
 {
     const int base = pair * (p->study->nparameters + 2);
     if (!is_good(p->study, base + p->first, p->output) || !is_good(p->study, base + p->second, p->output)) return false;
-    *a = value_of(p->study, base + p->first, p->output);
-    *b = value_of(p->study, base + p->second, p->output);
+    *a = output_of(p->study, base + p->first, p->output);
+    *b = output_of(p->study, base + p->second, p->output);
     return true;
 }
 
@@ -208,10 +208,12 @@ static kd_estimate pick_freeze(const pairs *p)
     const int n = p->study->design.n;
     double    a, b, mean = 0, variance = 0, covariance = 0, spread = 0;
     int       count = 0;
+    // mean of both samples, as both have the distribution of the output
     for (int i = 0; i < n; i++)
         if (get_pair(p, i, &a, &b)) mean += 0.5 * (a + b), count++;
     if (count < 2) return NOTHING;
     mean /= count;
+    // S = covariance / variance of pairs that share the parameter
     for (int i = 0; i < n; i++)
         if (get_pair(p, i, &a, &b)) {
             variance += 0.5 * ((a - mean) * (a - mean) + (b - mean) * (b - mean));
@@ -219,6 +221,7 @@ static kd_estimate pick_freeze(const pairs *p)
         }
     if (!(variance > 0)) return NOTHING; // the output does not vary
     const double S = covariance / variance;
+    // the delta method: spread of the linear terms of S
     for (int i = 0; i < n; i++)
         if (get_pair(p, i, &a, &b)) {
             const double u = (a - mean) * (b - mean) - 0.5 * S * ((a - mean) * (a - mean) + (b - mean) * (b - mean));

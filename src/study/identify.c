@@ -117,6 +117,7 @@ static bool find_step(fit *f, double damping, double *step)
 {
     const int p = f->p;
     double    largest = 0;
+    // J'J by its lower half
     for (int a = 0; a < p; a++)
         for (int b = 0; b <= a; b++) {
             double sum = 0;
@@ -125,6 +126,7 @@ static bool find_step(fit *f, double damping, double *step)
             f->A[a + b * p] = f->A[b + a * p] = sum;
             if (a == b) largest = fmax(largest, sum);
         }
+    // damping by the diagonal, as the units of parameters differ; -J'r
     for (int a = 0; a < p; a++) {
         f->A[a + a * p] += damping * (f->A[a + a * p] + 1e-12 * largest) + DBL_MIN;
         step[a] = 0;
@@ -140,6 +142,7 @@ static bool improve(fit *f, double *u, double *damping)
 {
     double       step[KD_STUDY_MOST], moved[KD_STUDY_MOST];
     const double before = square(f->n, f->r);
+    // Levenberg and Marquardt: more damping until the sum of squares falls; parameters stay in their ranges
     for (int trial = 0; trial < TRIALS; trial++, *damping *= 8) {
         if (!find_step(f, *damping, step)) continue;
         double way = 0;
@@ -149,6 +152,7 @@ static bool improve(fit *f, double *u, double *damping)
         }
         if (way < 1e-12) return false;
         if (!residuals(f, moved, f->coarse) || !(square(f->n, f->coarse) < before)) continue;
+        // taken: less damping for the next one
         memcpy(u, moved, (size_t)f->p * sizeof *u);
         memcpy(f->r, f->coarse, (size_t)f->n * sizeof *f->r);
         *damping = fmax(1e-9, *damping / 10);
@@ -225,10 +229,12 @@ static kd_status load_data(fit *f, char *message, size_t size)
     kd_free(text);
     if (status < 0) return status;
     f->n = f->table.rows * s->nfits, f->p = s->nparameters;
+    // fewer numbers than parameters determine nothing
     if (f->n <= f->p) {
         kd_text(message, size, "%s: %d numbers are too few for %d parameters", s->data_path, f->n, f->p);
         return KD_ERR_ARGUMENT;
     }
+    // a run is shown at these times, so they rise
     f->times = kd_cut_double(&f->arena, f->table.rows);
     for (int i = 0; f->times && i < f->table.rows; i++) {
         f->times[i] = f->table.number[i * f->table.columns + s->time_column];

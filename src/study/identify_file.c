@@ -17,6 +17,7 @@ static bool read_data(kd_study_reader *r, const kd_node *map, kd_csv_table *tabl
         kd_node_say(&r->findings, node ? node : map, "identify needs data: the file of the measurements");
         return false;
     }
+    // beside the file of the study
     if (kd_folder_of(r->path, folder) < 0) folder[0] = '\0';
     kd_text(path, sizeof path, "%s%s%s", node->text[0] == '/' ? "" : folder, node->text[0] == '/' ? "" : "/",
             node->text);
@@ -55,6 +56,7 @@ static void read_fit(kd_study_reader *r, const kd_node *key, const kd_node *node
                     column ? "there are too many channels" : "a column of the data is expected here");
         return;
     }
+    // without deviations channels of different units could not be weighed
     s->no_sigma = s->no_sigma || isnan(sigma);
     s->fit[s->nfits].channel = kd_nodes_copy(r, key->text);
     s->fit[s->nfits].column = find_column(r, node, table, column);
@@ -79,6 +81,7 @@ void kd_study_read_identify(kd_study_reader *r, const kd_node *node)
     if (!KD_NODE_IS_MAP(&r->findings, node, KEYS)) return;
     const kd_node *fits = kd_node_find(node, "fit");
     if (!s->model) kd_node_say(&r->findings, node, "identify needs a model");
+    // a search needs ranges and a middle to start from
     for (int i = 0; i < s->nparameters; i++)
         if (s->distribution[i].kind != KD_UNIFORM)
             kd_node_say(&r->findings, node, "parameters that are identified have a range");
@@ -88,6 +91,7 @@ void kd_study_read_identify(kd_study_reader *r, const kd_node *node)
         return;
     }
     set_middle(s);
+    // columns by their names, as the head of the data has them
     if (!read_data(r, node, &table)) return;
     kd_nodes_word(r, node, "time", &time);
     s->time_column = find_column(r, node, &table, time);

@@ -98,6 +98,7 @@ static window cut(const kd_study_reduction *r, int n, const double *t, const dou
     int m = 0;
     for (int i = 0; i < n; i++) {
         const double now = y[(size_t)i * stride];
+        // ends of the part that lie between two rows
         if (i > 0 && t[i - 1] < from && t[i] > from) {
             const double before = y[(size_t)(i - 1) * stride];
             T[m] = from, Y[m++] = before + (now - before) * (from - t[i - 1]) / (t[i] - t[i - 1]);

@@ -50,6 +50,7 @@ static void read_reduction(kd_study_reader *r, const kd_node *node, kd_study_num
     memcpy(keys, KD_REDUCTION_WORD, sizeof KD_REDUCTION_WORD);
     memcpy(keys + KD_REDUCTION_COUNT, OTHERS, sizeof OTHERS);
     if (!KD_NODE_IS_MAP(&r->findings, node, keys)) return;
+    // one reduction exactly, with its channel
     for (int i = 0; i < KD_REDUCTION_COUNT; i++)
         if (kd_node_find(node, KD_REDUCTION_WORD[i])) found = found < 0 ? i : KD_REDUCTION_COUNT;
     const kd_node *channel =
@@ -64,6 +65,7 @@ static void read_reduction(kd_study_reader *r, const kd_node *node, kd_study_num
     o->channel = kd_nodes_copy(r, channel->text);
     o->reduction = (kd_study_reduction){
         .kind = (kd_study_reduction_kind)found, .from = NAN, .to = NAN, .time = NAN, .level = NAN, .band = NAN};
+    // times and levels: which of them are needed depends on the reduction
     kd_node_number_of(&r->findings, node, "from", "s", &o->reduction.from);
     kd_node_number_of(&r->findings, node, "to", "s", &o->reduction.to);
     kd_node_number_of(&r->findings, node, "time", "s", &o->reduction.time);

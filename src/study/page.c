@@ -201,6 +201,7 @@ static void put_extremes(FILE *f, const kd_study *s)
     for (int i = 0; i < s->noutputs && i < 8; i++)
         (void)fputs("<th>", f), kd_page_text(f, s->output[i].name), (void)fputs("</th>", f);
     (void)fputs("</tr>\n", f);
+    // of each output the row with the smallest and the one with the largest value
     for (int i = 0; i < s->noutputs && i < 8; i++) {
         int best[2] = {-1, -1};
         for (int row = 0; row < s->design.nrows; row++) {
@@ -232,6 +233,7 @@ static void put_failures(FILE *f, const kd_study *s)
 {
     const char *cause[MOST_CAUSES];
     int         count[MOST_CAUSES] = {0}, n = 0;
+    // rows that failed by cause, each with its first row as an example
     for (int row = 0; row < s->design.nrows; row++) {
         const kd_study_row r = kd_study_row_of(s, row);
         int                i = 0;
@@ -267,6 +269,7 @@ kd_status kd_study_save_page(const kd_study *s, const char *path, char *message,
     kd_page_text(f, s->title[0] ? s->title : "study");
     (void)fputs("</h1>\n", f);
     put_counts(f, s);
+    // of a search rows are no sample: no means, no shares
     if (s->search.nobjectives == 0) put_summary(f, s), put_probabilities(f, s);
     put_indices(f, s);
     bool drawn = kd_page_index_plots(f, s) && kd_page_searches(f, s);

@@ -47,7 +47,7 @@ unsigned long kd_study_hash_bytes(unsigned long hash, const void *bytes, size_t 
     return hash;
 }
 
-static kd_status complain(char *message, size_t size, const char *path)
+static kd_status tell_file_error(char *message, size_t size, const char *path)
 {
     kd_text(message, size, "'%s': %s", path, strerror(errno));
     return KD_ERR_FILE;
@@ -221,7 +221,7 @@ static kd_status remove_rows(const kd_row_store *store, char *message, size_t si
     while (status >= 0 && (entry = readdir(folder))) {
         if (!is_log(entry->d_name) && strncmp(entry->d_name, "taken-", 6) != 0) continue;
         kd_text(path, sizeof path, "%s/%.300s", store->folder, entry->d_name);
-        if (unlink(path) != 0 && errno != ENOENT) status = complain(message, size, path);
+        if (unlink(path) != 0 && errno != ENOENT) status = tell_file_error(message, size, path);
     }
     if (folder) (void)closedir(folder);
     kd_channels_remove(store->folder);
@@ -286,7 +286,7 @@ kd_status kd_row_store_open(kd_study *study, const char *folder, bool fresh, int
         kd_text(message, size, "the name of the folder is too long");
         status = KD_ERR_FILE;
     } else if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
-        status = complain(message, size, folder);
+        status = tell_file_error(message, size, folder);
     }
     if (status >= 0) status = check_manifest(s, fresh, rank, message, size);
     if (status >= 0) status = kd_channels_open_folder(study, folder, message, size);
@@ -294,7 +294,7 @@ kd_status kd_row_store_open(kd_study *study, const char *folder, bool fresh, int
         rank > 0 ? kd_text(s->own, sizeof s->own, "rows-%d.log", rank) : kd_text(s->own, sizeof s->own, "rows.log");
         kd_text(path, sizeof path, "%s/%s", folder, s->own);
         s->file = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-        if (s->file < 0) status = complain(message, size, path);
+        if (s->file < 0) status = tell_file_error(message, size, path);
     }
     if (status >= 0 && (status = kd_row_store_refresh(s)) < 0) kd_text(message, size, "'%s' cannot be read", path);
     if (status < 0) {

@@ -192,6 +192,58 @@ static void forces_stiffen_as_in_the_program(void **state)
     expect("flex wrong.yaml", 1, "there is no interface 'top'");
 }
 
+// A strip of bricks with incompatible modes, which have nodes inside, free and ready for matrices, or held at its left end
+static void write_strip(const char *name, const char *step)
+{
+    enum { LONG = 8, SIDE = 2 };
+    char text[6000];
+    int  n = snprintf(text, sizeof text, "*NODE\n");
+    for (int i = 0; i <= LONG; i++)
+        for (int k = 0; k < SIDE * SIDE; k++)
+            n += snprintf(text + n, sizeof text - (size_t)n, "%d, %g, %g, %g\n", 10 * i + k + 1, 0.02 * i,
+                          0.03 * (k % SIDE) + 0.001 * i, 0.01 * (k / SIDE));
+    n += snprintf(text + n, sizeof text - (size_t)n, "*ELEMENT, TYPE=C3D8I, ELSET=EALL\n");
+    for (int i = 0; i < LONG; i++) {
+        const int a = 10 * i + 1, b = a + 10;
+        n += snprintf(text + n, sizeof text - (size_t)n, "%d, %d, %d, %d, %d, %d, %d, %d, %d\n", i + 1, a, b, b + 1,
+                      a + 1, a + 2, b + 2, b + 3, a + 3);
+    }
+    n += snprintf(text + n, sizeof text - (size_t)n,
+                  "*NSET, NSET=LEFT\n1, 2, 3, 4\n*NSET, NSET=RIGHT\n81, 82, 83, 84\n*MATERIAL, NAME=STEEL\n*ELASTIC\n"
+                  "2.1E11, 0.3\n*DENSITY\n7850.\n*SOLID SECTION, ELSET=EALL, MATERIAL=STEEL\n%s*END STEP\n",
+                  step);
+    assert_true(n < (int)sizeof text);
+    write_text(name, text);
+}
+
+// Bricks with nodes inside (C3D8I) have the frequencies that CalculiX finds.
+static void bricks_with_inner_nodes(void **state)
+{
+    (void)state;
+    if (run_command("command -v ccx").status != 0) {
+        print_message("ccx is not installed: not compared\n");
+        skip();
+    }
+    write_strip("strip.inp", "*STEP\n*FREQUENCY, SOLVER=MATRIXSTORAGE\n1\n");
+    write_strip("held.inp", "*BOUNDARY\nLEFT, 1, 3\n*STEP\n*FREQUENCY\n5\n");
+    write_text("strip.yaml", "structure: {stiffness: strip.sti, mass: strip.mas, dofs: strip.dof, nodes: strip.inp}\n"
+                             "interfaces: {left: {nodes: LEFT}, right: {nodes: RIGHT, kind: average}}\n"
+                             "reduction: {modes: 30}\nreference: {tangent: left}\n");
+    assert_int_equal(run_command("cd '" OUT "' && ccx strip > ccx.log 2>&1 && ccx held > ccx.log 2>&1").status, 0);
+    const command_result own = expect("flex strip.yaml", 0, "36 nodes, 180 unknowns"),
+                         other = run_command("cd '" OUT "' && grep -E '^ +[1-5] +0' held.dat | head -5");
+    const char *a = strstr(own.text, "frequencies ") + strlen("frequencies "), *b = other.text;
+    for (int i = 0; i < 5; i++) {
+        double found, exact;
+        int    length = 0;
+        assert_int_equal(sscanf(a, "%lf%n", &found, &length), 1);
+        assert_int_equal(sscanf(b, "%*d %*f %*f %lf", &exact), 1);
+        if (!(fabs(found / exact - 1) < 1e-5)) fail_msg("frequency %d: %g instead of %g Hz", i + 1, found, exact);
+        a += length;
+        b = strchr(b + 1, '\n') + 1;
+    }
+}
+
 // The page of the guide, with its files, step by step.
 static void the_page_runs(void **state)
 {
@@ -244,9 +296,9 @@ static void the_page_runs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(beams_have_a_table), cmocka_unit_test(cases_balance),
-        cmocka_unit_test(calculix_agrees),    cmocka_unit_test(forces_stiffen_as_in_the_program),
-        cmocka_unit_test(the_page_runs),
+        cmocka_unit_test(beams_have_a_table),      cmocka_unit_test(cases_balance),
+        cmocka_unit_test(calculix_agrees),         cmocka_unit_test(forces_stiffen_as_in_the_program),
+        cmocka_unit_test(bricks_with_inner_nodes), cmocka_unit_test(the_page_runs),
     };
     return cmocka_run_group_tests(tests, start_afresh, NULL);
 }

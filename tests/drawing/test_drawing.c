@@ -4,7 +4,9 @@
 
 #include "core/failing_allocator.h"
 #include "drawing/drawing.h"
+#include "model/part.h"
 #include "modelfile/files.h"
+#include "modelfile/part.h"
 #include "project/command.h"
 #include "results/markup.h"
 
@@ -195,6 +197,89 @@ static void script_runs(void **state)
     unmake(&f);
 }
 
+static const double *amplitude_of(void *context, kd_probe *probe)
+{
+    (void)probe;
+    return context;
+}
+
+// A surface that deforms is in the page of the small drawing as it is bent, at every frame; the script draws it.
+static void surfaces_deform(void **state)
+{
+    (void)state;
+    if (run_command("command -v node").status != 0) skip();
+    static const double node[] = {-1, 0, 0, 1, 0, 0, 0, 0.5, 0},
+                        shape[] = {0, 0, 0, 0, 0, 0.5, 0, 0, 0, 0, 0.25, 0, 0, 0, 0, 0, -0.125, 0};
+    static const int  triangle[] = {0, 1, 2}, line[] = {0, 2, 2, 1};
+    const kd_deformed surface = {.body = 0,
+                                 .nnodes = 3,
+                                 .ntriangles = 1,
+                                 .nlines = 2,
+                                 .nshapes = 2,
+                                 .node = node,
+                                 .triangle = triangle,
+                                 .line = line,
+                                 .shape = shape};
+    double            q[2] = {0, 0};
+    fixture           f = make(ARM, 50);
+    assert_int_equal(kd_drawing_deform(f.drawing, &surface, 1, amplitude_of, q), KD_OK);
+    for (int i = 0; i < 50; i++) {
+        q[0] = 2 - 0.06 * i, q[1] = 0.04 * i;
+        add(&f, 0.1 * i, 0.1 * i, i == 49);
+    }
+    free(section_of(&f, "t"));
+    command_result result = run_command("node '" KD_SOURCE_DIR "/tests/drawing/sheet_of_page.js' '" PATH ".html'");
+    // at first q = (2, 0), at last q = (-0.94, 1.96)
+    assert_string_equal(result.text, "-1.000 0.000 0.000 1.000 0.000 1.000 0.000 0.500 0.000\n"
+                                     "-1.000 0.490 0.000 1.000 0.000 -0.470 0.000 0.255 0.000\n"
+                                     "0 1 2\n");
+    result = run_command("node '" KD_SOURCE_DIR "/tests/drawing/fake_page.js' '" PATH ".html'");
+    if (result.status != 0) print_error("%s\n", result.text);
+    assert_int_equal(result.status, 0);
+    unmake(&f);
+}
+
+// Of a part whose nodes alone are known the shortest lines between them are drawn: those of a straight beam in their order.
+static void nodes_are_joined(void **state)
+{
+    (void)state;
+    static const char TEXT[] = "points: {root: [0, 0, 0], tip: [1, 0, 0]}\nbeams: [{from: root, to: tip, elements: 7, "
+                               "E: 2e11, nu: 0.3, density: "
+                               "8000, section: {area: 1e-4, Iz: 1e-9, Iy: 1e-9, torsion: 1e-9}}]\ninterfaces: {root: "
+                               "{nodes: root}, tip: {nodes: "
+                               "tip}}\nreduction: {modes: 4}\nreference: {tangent: root}\nmodes: 3\n";
+    kd_flexible_body  body = {0};
+    kd_part_report    report;
+    kd_body_def       def = kd_body_def_default();
+    kd_joint_def      joint = kd_joint_def_default(KD_REVOLUTE);
+    char              message[300] = "";
+    fixture           f = {0};
+    double            length = 0;
+    assert_int_equal(kd_model_create(&f.model), KD_OK);
+    if (kd_part_read_text("beam.yaml", TEXT, sizeof TEXT - 1, NULL, 1, 1, &body, &report, message, sizeof message) !=
+        KD_OK)
+        fail_msg("%s", message);
+    body.nlines = 0;
+    def.flexible = "beam";
+    def.read = kd_model_part_enter(f.model, "beam", 1, 1, &body);
+    joint.to = kd_at_node("beam", "root");
+    assert_non_null(def.read);
+    assert_true(kd_model_add_body(f.model, "beam", &def) >= 0 && kd_model_add_joint(f.model, "hub", &joint) >= 0);
+    assert_int_equal(kd_model_finish(f.model), KD_OK);
+    assert_int_equal(kd_system_create(f.model, NULL, &f.system, NULL, 0), KD_OK);
+    assert_int_equal(kd_drawing_create(f.system, 5, &f.drawing), KD_OK);
+    const kd_film *film = kd_drawing_film(f.drawing);
+    assert_int_equal(film->ndeformed, 1);
+    assert_int_equal(film->namplitudes, 3);
+    const kd_deformed *d = &film->deformed[0];
+    assert_int_equal(d->nlines, d->nnodes - 1);
+    for (int i = 0; i < d->nlines; i++)
+        length += kd_vec_norm(
+            kd_vec_sub(kd_deformed_node(d, d->line[2 * i], NULL), kd_deformed_node(d, d->line[2 * i + 1], NULL)));
+    assert_true(fabs(length - 1) < 1e-12);
+    unmake(&f);
+}
+
 // Many bodies have fewer frames; too many are not drawn, and the page says so.
 static void size_is_bounded(void **state)
 {
@@ -273,7 +358,8 @@ int main(void)
         cmocka_unit_test(frames_are_few),        cmocka_unit_test(frames_are_where_something_happens),
         cmocka_unit_test(poses_are_in_the_page), cmocka_unit_test(section_is_self_contained),
         cmocka_unit_test(script_runs),           cmocka_unit_test(size_is_bounded),
-        cmocka_unit_test(failures_are_reported),
+        cmocka_unit_test(failures_are_reported), cmocka_unit_test(surfaces_deform),
+        cmocka_unit_test(nodes_are_joined),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

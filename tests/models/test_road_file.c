@@ -50,16 +50,19 @@ static void sill(void **state)
     }
 }
 
-// FITTYP 61 with numbers of 5.2, and turn slip, which is not computed: one sentence each.
+// FITTYP 61 with numbers of 5.2, turn slip, which is not computed, sections that are not there: one sentence each.
 static void doubtful_tyre(void **state)
 {
-    static const char *const sentence[] = {"is it a file of 5.2 (FITTYP 6)?", "USE_MODE 15 asks for turn slip"};
+    static const char *const sentence[] = {"is it a file of 5.2 (FITTYP 6)?", "USE_MODE 15 asks for turn slip",
+                                           "has no numbers of [SCALING_COEFFICIENTS]: all factors are 1",
+                                           "[OVERTURNING_COEFFICIENTS]: there is no overturning moment",
+                                           "[ROLLING_COEFFICIENTS]: there is no rolling resistance"};
     kd_model                *model = NULL;
     char                     message[500] = "";
     (void)state;
     if (kd_model_read(KD_SOURCE_DIR "/tests/vehicle/data/doubtful.yaml", NULL, 0, &model, message, sizeof message) < 0)
         fail_msg("%s", message);
-    for (int k = 0; k < 2; k++) {
+    for (size_t k = 0; k < sizeof sentence / sizeof *sentence; k++) {
         int found = 0;
         for (int i = 0; i < kd_model_warning_count(model); i++)
             found += strstr(kd_model_warning(model, i), sentence[k]) ? 1 : 0;

@@ -660,6 +660,7 @@ static void test_residuals(void **unused)
     assert_int_equal(kd_initial_residuals(eom, NULL, x, &r), KD_OK);
     assert_true(r.position == 0.0 && r.worst_position == -1);
     assert_int_equal(kd_initial_residuals(eom, NULL, x, NULL), KD_ERR_ARGUMENT);
+    assert_int_equal(kd_initial_residuals_at(eom, NULL, NULL, x, NULL), KD_ERR_ARGUMENT);
     c.nan = true;
     assert_int_equal(kd_initial_residuals(eom, NULL, x, &r), KD_ERR_NOT_FINITE);
     finish(eom, x);
