@@ -10,22 +10,10 @@ kd_arpack_calls kd_arpack;
 
 #define SYMBOL(name_) {#name_, (void *)&kd_arpack.name_},
 static const kd_late_symbol SYMBOLS[] = {KD_ARPACK_FUNCTIONS(SYMBOL)};
-#endif
-
-// Linked as usual, it is there
-bool kd_arpack_load(char *why, size_t size)
-{
-#ifdef KD_ARPACK_LIBRARY
-    static kd_late_library library = {.path = KD_ARPACK_LIBRARY,
-                                      .name = KD_ARPACK_NAME,
-                                      .symbol = SYMBOLS,
-                                      .count = sizeof SYMBOLS / sizeof *SYMBOLS};
-    return kd_library_load_once(&library, why, size);
+KD_LATE_LOADER(kd_arpack_load, KD_ARPACK_LIBRARY, KD_ARPACK_NAME, SYMBOLS)
 #else
-    (void)why, (void)size;
-    return true;
+KD_LINKED_LOADER(kd_arpack_load)
 #endif
-}
 
 #else
 typedef int kd_without_arpack; // C wants something in a file

@@ -27,4 +27,19 @@ typedef struct kd_late_library {
 // The same, tried once: whoever asks again, in whatever thread, gets the same answer.
 bool kd_library_load_once(kd_late_library *library, char *why, size_t size);
 
+// The function that loads one library with these symbols, and that of a library which is linked as usual: it is there
+#define KD_LATE_LOADER(loader_, path_, name_, symbols_)                                                                \
+    bool loader_(char *why, size_t size)                                                                               \
+    {                                                                                                                  \
+        static kd_late_library library = {                                                                             \
+            .path = path_, .name = name_, .symbol = symbols_, .count = sizeof symbols_ / sizeof *symbols_};            \
+        return kd_library_load_once(&library, why, size);                                                              \
+    }
+#define KD_LINKED_LOADER(loader_)                                                                                      \
+    bool loader_(char *why, size_t size)                                                                               \
+    {                                                                                                                  \
+        (void)why, (void)size;                                                                                         \
+        return true;                                                                                                   \
+    }
+
 #endif

@@ -16,12 +16,9 @@ static const kd_late_symbol ARKODE[] = {KD_ARKODE_FUNCTIONS(SYMBOL)};
     {                                                                                                                  \
         .path = path_, .name = name_, .symbol = list_, .count = sizeof list_ / sizeof *list_                           \
     }
-#endif
 
-// Linked as usual, it is there
 bool kd_sundials_load(char *why, size_t size)
 {
-#ifdef KD_SUNDIALS_LATE
     static kd_late_library library[] = {LIBRARY(KD_IDA_LIBRARY, KD_IDA_NAME, IDA),
                                         LIBRARY(KD_CVODE_LIBRARY, KD_CVODE_NAME, CVODE),
                                         LIBRARY(KD_ARKODE_LIBRARY, KD_ARKODE_NAME, ARKODE)};
@@ -29,11 +26,10 @@ bool kd_sundials_load(char *why, size_t size)
     for (size_t i = 0; loaded && i < sizeof library / sizeof *library; i++)
         loaded = kd_library_load_once(&library[i], why, size);
     return loaded;
-#else
-    (void)why, (void)size;
-    return true;
-#endif
 }
+#else
+KD_LINKED_LOADER(kd_sundials_load)
+#endif
 
 #else
 typedef int kd_without_sundials; // C wants something in a file
