@@ -95,7 +95,7 @@ static kd_eval project_position(kd_realtime *rt, const kd_rt_matrix *matrix)
     kd_eval answer = kd_eom_eval(rt->data, KD_G, rt->x + lambda);
     if (answer != KD_EVAL_OK) return answer;
     // dp = -P g
-    kd_elimination_solve(matrix->lu, rt->x);
+    kd_elimination_solve_marked(matrix->lu, rt->x);
     for (int i = 0; i < rt->n.nv; i++) rt->x[i] = -rt->x[i];
     if (rt->opt.stabilisation == KD_REALTIME_GGL) take_impulse(rt);
     // p1 = p~ oplus dp, q = 0

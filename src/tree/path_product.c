@@ -235,8 +235,6 @@ void KD_KERNEL(kd_path_congruence)(const kd_pair *pair, const kd_tree *tree, con
         path_congruence(load, n, usual, 3, rows, block);
 }
 
-typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
-
 // whole vectors, then what is left: at most three numbers
 void KD_KERNEL(kd_path_subtract)(int nruns, const kd_path_run *run, const double *block, double *values)
 {
@@ -247,7 +245,7 @@ void KD_KERNEL(kd_path_subtract)(int nruns, const kd_path_run *run, const double
         int       k = 0;
         for (; k + KD_LANES <= n; k += KD_LANES) *(kd_lanes *)(to + k) -= kd_lanes_at(from + k);
         if (k + 2 <= n) {
-            *(two *)(to + k) -= *(const two *)(from + k);
+            *(kd_two *)(to + k) -= *(const kd_two *)(from + k);
             k += 2;
         }
         if (k < n) to[k] -= from[k];

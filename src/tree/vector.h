@@ -213,6 +213,7 @@ static inline void kd_v3_transpose(kd_v3 *x, kd_v3 *y, kd_v3 *z)
 // ---- many numbers at once -------------------------------------------------------------------------------------------
 
 typedef double kd_lanes __attribute__((vector_size(8 * KD_LANES), aligned(8), may_alias));
+typedef double kd_two __attribute__((vector_size(16), aligned(8), may_alias));
 
 static inline kd_lanes kd_lanes_at(const double *x)
 {
