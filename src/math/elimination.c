@@ -627,9 +627,12 @@ static void solve_upper(const kd_elimination *s, double *b)
 
 static int lost_pivot(const kd_elimination *s)
 {
-    int bad = s->n;
-    for (int i = s->n - 1; i >= 0; i--) bad = fabs(s->inverse[i]) < s->most[i] ? bad : i;
-    return bad < s->n ? s->unknown[bad] : -1;
+    const double *inverse = s->inverse, *most = s->most;
+    int           sound = 0, bad = 0;
+    for (int i = 0; i < s->n; i++) sound += fabs(inverse[i]) < most[i];
+    if (sound == s->n) return -1;
+    while (fabs(inverse[bad]) < most[bad]) bad++;
+    return s->unknown[bad];
 }
 
 int kd_elimination_factor(kd_elimination *self, double *b)
