@@ -396,20 +396,19 @@ static void sampled_model(void **state)
 static void states_in_parts(void **state)
 {
     (void)state;
-    static const char *text =
-        "kardan: 1\n"
-        "title: follower\n"
-        "gravity: [0, 0, 0]\n"
-        "bodies:\n"
-        "  mass: {mass: 2, inertia: [1, 1, 1], velocity: [0.3, 0, 0]}\n"
-        "joints:\n"
-        "  guide: {type: prismatic, bodies: [ground, mass], point: [0, 0, 0], axis: [1, 0, 0]}\n"
-        "states:\n"
-        "  follower: {type: ode, input: (10 + 1e4*t)*(joint.guide.q - state.follower)}\n"
-        "forces:\n"
-        "  spring: {type: joint_spring, joint: guide, stiffness: 200, stiff: true}\n"
-        "  drag: {type: joint_spring, joint: guide, law: -20*state.follower, stiff: true}\n";
-    double r[3];
+    static const char *text = "kardan: 1\n"
+                              "title: follower\n"
+                              "gravity: [0, 0, 0]\n"
+                              "bodies:\n"
+                              "  mass: {mass: 2, inertia: [1, 1, 1], velocity: [0.3, 0, 0]}\n"
+                              "joints:\n"
+                              "  guide: {type: prismatic, bodies: [ground, mass], point: [0, 0, 0], axis: [1, 0, 0]}\n"
+                              "states:\n"
+                              "  follower: {type: ode, input: (10 + 1e4*t)*(joint.guide.q - state.follower)}\n"
+                              "forces:\n"
+                              "  spring: {type: joint_spring, joint: guide, stiffness: 200, stiff: true}\n"
+                              "  drag: {type: joint_spring, joint: guide, law: -20*state.follower, stiff: true}\n";
+    double             r[3];
     for (int k = 0; k < 3; k++) {
         loaded              l = load_text(text, KD_JOINT);
         kd_realtime_options opt = kd_realtime_options_default();
