@@ -14,7 +14,8 @@ static inline void tyre_put(const tyre_number *a, double *out)
 bool KD_KERNEL(kd_tyre_slopes)(const kd_tyre_def *d, const double *a, double road_rate, double *out)
 {
     tyre_number in[KD_TYRE_INPUTS];
-    tyre_forces t = {.slip_rate = {{.x = 0.0}}};
+    tyre_forces t;
+    for (int i = 0; i < 2; i++) t.slip_rate[i] = tyre_const(0.0); // without relaxation
     // input i has the unit derivative by itself
     for (int i = 0; i < KD_TYRE_INPUTS; i++) {
         double unit[KD_TYRE_INPUTS] = {0.0};

@@ -153,22 +153,26 @@ void kd_row_name(const kd_eom *eom, kd_fn fn, int row, char *buffer, size_t size
 void kd_mark_unset(double *out, int n);
 bool kd_is_unset(double x);
 
+typedef double kd_two_numbers __attribute__((vector_size(16), aligned(8), may_alias));
 // All numbers finite? One comparison at the end is enough: a sum is finite only of finite numbers. Where it is not, it may
 // have been too large, and x * 0 tells, which is 0 for finite x and NaN otherwise.
 static inline bool kd_all_finite(const double *x, int n)
 {
-    double a = 0.0, b = 0.0, c = 0.0, e = 0.0;
-    int    i = 0;
-    for (; i + 4 <= n; i += 4) {
-        a += x[i];
-        b += x[i + 1];
-        c += x[i + 2];
-        e += x[i + 3];
+    kd_two_numbers a = {0.0, 0.0}, b = a, c = a, d = a;
+    double         rest = 0.0;
+    int            i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const kd_two_numbers *of = (const kd_two_numbers *)(x + i);
+        a += of[0];
+        b += of[1];
+        c += of[2];
+        d += of[3];
     }
-    for (; i < n; i++) a += x[i];
-    if (((a + b) + (c + e)) * 0.0 == 0.0) return true;
-    for (i = 0, a = 0.0; i < n; i++) a += x[i] * 0.0;
-    return a == 0.0;
+    for (; i < n; i++) rest += x[i];
+    a = (a + b) + (c + d);
+    if (((a[0] + a[1]) + rest) * 0.0 == 0.0) return true;
+    for (i = 0, rest = 0.0; i < n; i++) rest += x[i] * 0.0;
+    return rest == 0.0;
 }
 
 // ---- values ---------------------------------------------------------------------------------------------------------

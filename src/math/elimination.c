@@ -627,9 +627,12 @@ static void solve_upper(const kd_elimination *s, double *b)
 
 static int lost_pivot(const kd_elimination *s)
 {
-    int bad = s->n;
-    for (int i = s->n - 1; i >= 0; i--) bad = fabs(s->inverse[i]) < s->most[i] ? bad : i;
-    return bad < s->n ? s->unknown[bad] : -1;
+    const double *inverse = s->inverse, *most = s->most;
+    int           sound = 0, bad = 0;
+    for (int i = 0; i < s->n; i++) sound += fabs(inverse[i]) < most[i];
+    if (sound == s->n) return -1;
+    while (fabs(inverse[bad]) < most[bad]) bad++;
+    return s->unknown[bad];
 }
 
 int kd_elimination_factor(kd_elimination *self, double *b)
@@ -655,13 +658,45 @@ int kd_elimination_factor(kd_elimination *self, double *b)
     return lost_pivot(self);
 }
 
+static bool has_marked(const kd_elimination *s, const front *f, const bool *marked)
+{
+    for (int i = 0; i < f->pivots; i++)
+        if (marked[s->unknown[f->first + i]]) return true;
+    return false;
+}
+
+void kd_elimination_mark(kd_elimination *self, const bool *marked)
+{
+    // fronts come before those that take their borders
+    for (front *f = self->fronts; f < self->fronts + self->nfronts; f++) f->sees_marked = false;
+    for (front *f = self->fronts; f < self->fronts + self->nfronts; f++) {
+        f->sees_marked = f->sees_marked || has_marked(self, f, marked);
+        if (f->sees_marked && f->above >= 0) self->fronts[f->above].sees_marked = true;
+    }
+    for (kd_batch *b = self->batches; b < self->batches + self->nbatches; b++) {
+        b->sees_marked = false;
+        for (int i = 0; i < KD_ELIMINATION_LANES && b->front[i]; i++)
+            b->sees_marked = b->sees_marked || b->front[i]->sees_marked;
+    }
+}
+
+// x = U \ (L \ b) with the kept factors
+static void solve_with(const kd_elimination *s, bool marked, double *b)
+{
+    for (int i = 0; i < s->n; i++) s->x[i] = b[s->unknown[i]];
+    for (const kd_batch *batch = s->batches; batch < s->batches + s->nbatches; batch++)
+        if (!marked || batch->sees_marked) s->kernel.lower(batch, s->values, s->x, s->work);
+    solve_upper(s, b);
+}
+
 void kd_elimination_solve(const kd_elimination *self, double *b)
 {
-    // x = U \ (L \ b) with the kept factors
-    for (int i = 0; i < self->n; i++) self->x[i] = b[self->unknown[i]];
-    for (const kd_batch *batch = self->batches; batch < self->batches + self->nbatches; batch++)
-        self->kernel.lower(batch, self->values, self->x, self->work);
-    solve_upper(self, b);
+    solve_with(self, false, b);
+}
+
+void kd_elimination_solve_marked(const kd_elimination *self, double *b)
+{
+    solve_with(self, true, b);
 }
 
 size_t kd_elimination_numbers(const kd_elimination *self)

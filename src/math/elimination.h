@@ -33,6 +33,10 @@ double *kd_elimination_clear(kd_elimination *self);
 // NULL): b <- K \ b on the way, for less than a solution of its own.
 int  kd_elimination_factor(kd_elimination *self, double *b);
 void kd_elimination_solve(const kd_elimination *self, double *b); // (n) b <- K \ b
+// The same for right-hand sides that are zero but for the unknowns marked (n) here: fronts that these do not reach are left out of
+// the way down
+void kd_elimination_mark(kd_elimination *self, const bool *marked);
+void kd_elimination_solve_marked(const kd_elimination *self, double *b);
 
 // The factors as so many numbers: a copy to keep, and one to solve with in place of those that are there. The same work always.
 size_t kd_elimination_numbers(const kd_elimination *self);

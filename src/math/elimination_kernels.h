@@ -19,7 +19,8 @@ typedef struct kd_front {
     struct kd_front_run {
         int from, to, n; // columns here and above
     } * run;
-    int *row; // (border) where each row begins above
+    int *row;         // (border) where each row begins above
+    bool sees_marked; // a right-hand side of marked unknowns alone is not zero here
 } kd_front;
 
 // Fronts that are eliminated together: one, whose rows are padded to whole vectors, or as many of the same shape as a
@@ -27,6 +28,7 @@ typedef struct kd_front {
 typedef struct kd_batch {
     const kd_front *front[KD_ELIMINATION_LANES]; // [1] NULL: one
     bool            together;                    // their borders go to the same places
+    bool            sees_marked;                 // one of them does
 } kd_batch;
 
 // The loops over numbers, in variants for processors. values: of all fronts; inverse, x: of all places.
@@ -51,6 +53,29 @@ typedef double lanes __attribute__((vector_size(8 * KD_ELIMINATION_LANES), align
 
 // ---- one front ------------------------------------------------------------------------------------------------------
 
+// Rows i >= k + 2 of a front: y -= l a + m b with the rows a and b of the pivots k, k + 1. n vectors behind these, which stay in
+// registers where the compiler knows n
+__attribute__((always_inline)) static inline void subtract_pair(const kd_front *f, double *F, int k, double ra,
+                                                                double rb, const int n, const bool fixed)
+{
+    const double *restrict a = F + k * f->ld, *restrict b = a + f->ld;
+    lanes as[4], bs[4];
+    for (int j = 0; fixed && j < n; j++) as[j] = LOAD(a + k + 2 + KD_ELIMINATION_LANES * j);
+    for (int j = 0; fixed && j < n; j++) bs[j] = LOAD(b + k + 2 + KD_ELIMINATION_LANES * j);
+    for (int i = k + 2; i < f->order; i++) {
+        double *restrict y = F + i * f->ld;
+        const double l = y[k] * ra, m = (y[k + 1] - l * a[k + 1]) * rb;
+        const lanes  ls = ALL(l), ms = ALL(m);
+        y[k] = l;
+        y[k + 1] = m;
+        y += k + 2;
+        for (int j = 0; fixed && j < n; j++, y += KD_ELIMINATION_LANES) *(lanes *)y = LOAD(y) - ls * as[j] - ms * bs[j];
+        for (int j = 0; !fixed && j < n; j++, y += KD_ELIMINATION_LANES)
+            *(lanes *)y = LOAD(y) - ls * LOAD(a + k + 2 + KD_ELIMINATION_LANES * j) -
+                          ms * LOAD(b + k + 2 + KD_ELIMINATION_LANES * j);
+    }
+}
+
 // The first columns of F (row-major) are eliminated. Row i: l = F_ik / F_kk, F_ij -= l F_kj for j > k up to the
 // right-hand side, two pivots at a time; reading and writing goes on into the padding.
 static inline void eliminate_one(const kd_front *f, double *restrict F, double *restrict inverse)
@@ -66,16 +91,18 @@ static inline void eliminate_one(const kd_front *f, double *restrict F, double *
         b[k + 1] -= lb * a[k + 1];
         for (int j = k + 2; j < columns; j += KD_ELIMINATION_LANES) *(lanes *)(b + j) -= lbs * LOAD(a + j);
         const double rb = inverse[k + 1] = 1.0 / b[k + 1];
-        for (int i = k + 2; i < rows; i++) {
-            // all rows below: y -= l a + m b
-            double      *y = F + i * ld;
-            const double l = y[k] * ra, m = (y[k + 1] - l * a[k + 1]) * rb;
-            const lanes  ls = ALL(l), ms = ALL(m);
-            y[k] = l;
-            y[k + 1] = m;
-            for (int j = k + 2; j < columns; j += KD_ELIMINATION_LANES)
-                *(lanes *)(y + j) = LOAD(y + j) - ls * LOAD(a + j) - ms * LOAD(b + j);
-        }
+        // all rows below
+        const int n = (columns - k - 2 + KD_ELIMINATION_LANES - 1) / KD_ELIMINATION_LANES;
+        if (n == 1)
+            subtract_pair(f, F, k, ra, rb, 1, true);
+        else if (n == 2)
+            subtract_pair(f, F, k, ra, rb, 2, true);
+        else if (n == 3)
+            subtract_pair(f, F, k, ra, rb, 3, true);
+        else if (n == 4)
+            subtract_pair(f, F, k, ra, rb, 4, true);
+        else
+            subtract_pair(f, F, k, ra, rb, n, false);
     }
     // the last pivot alone
     if (k == w) return;

@@ -222,19 +222,32 @@ static kd_eval values_at_rest(kd_realtime *rt)
     return answer;
 }
 
+// Parts in which stiff elements are renewed, one in each step; all of them after a new start
+static int parts_of_step(const kd_realtime *rt)
+{
+    return rt->step.known ? rt->opt.refresh : 1;
+}
+
+// Elements with inner states come with the last part, which has the fewest others.
+static bool renews_states(const kd_realtime *rt)
+{
+    const int parts = parts_of_step(rt);
+    return !rt->together || rt->steps % parts == parts - 1;
+}
+
 // h R_v + h^2 R_p of the stiff part, with M where that has room for it
 static kd_eval stiffness_of_step(kd_realtime *rt, double *values)
 {
     const double h = rt->opt.h, by_p = rt->opt.jacobian == KD_REALTIME_J1 ? 0.0 : h * h;
-    const int    parts = rt->step.known ? rt->opt.refresh : 1; // all of them after a new start
-    const int    part = (int)(rt->steps % parts);
+    const int    parts = parts_of_step(rt), part = (int)(rt->steps % parts);
     return rt->with_mass ? kd_eom_mass_and_stiffness(rt->data, by_p, h, part, parts, values)
                          : kd_eom_stiffness(rt->data, by_p, h, part, parts, values);
 }
 
 static kd_eval derivatives_of_step(kd_realtime *rt)
 {
-    kd_eval answer = KD_EVAL_OK;
+    const bool renews = renews_states(rt);
+    kd_eval    answer = KD_EVAL_OK;
     // exact: R_p sees M_p a, (GZ)'_p lambda of the last step, too
     if (rt->opt.jacobian == KD_REALTIME_EXACT)
         kd_eom_at_acceleration(rt->data, rt->now->a, rt->next->w, rt->now->lambda, rt->now->mu);
@@ -243,7 +256,7 @@ static kd_eval derivatives_of_step(kd_realtime *rt)
         kd_rt_block *d = &rt->derivative[i];
         if (rt->together && i == KD_RT_F_P)
             answer = stiffness_of_step(rt, rt->with_mass ? rt->M.values : d->values);
-        else if (d->used && d->sparse)
+        else if (d->used && d->sparse && renews)
             answer = kd_eom_sparse(rt->data, d->fn, d->var, rt->opt.part, d->values);
     }
     // full ones together

@@ -95,7 +95,7 @@ static kd_eval project_position(kd_realtime *rt, const kd_rt_matrix *matrix)
     kd_eval answer = kd_eom_eval(rt->data, KD_G, rt->x + lambda);
     if (answer != KD_EVAL_OK) return answer;
     // dp = -P g
-    kd_elimination_solve(matrix->lu, rt->x);
+    kd_elimination_solve_marked(matrix->lu, rt->x);
     for (int i = 0; i < rt->n.nv; i++) rt->x[i] = -rt->x[i];
     if (rt->opt.stabilisation == KD_REALTIME_GGL) take_impulse(rt);
     // p1 = p~ oplus dp, q = 0
@@ -181,11 +181,12 @@ static kd_eval acceleration_rows(kd_realtime *rt)
 // Index 2, where data stands with the matrices C: C (v1 - v0) = -gI(p, v0) - alpha g(p)
 static kd_eval velocity_rows(kd_realtime *rt, const kd_rt_constraints *C)
 {
-    double *y = rt->x + rt->n.nv + rt->n.nr;
-    // gI(p, v0), h(p, v0)
-    kd_eval answer = kd_rt_velocity_rows(rt, C, rt->now->v);
-    // ggl: from v0 + gain, the velocity with which the projection has moved positions
-    if (rt->opt.stabilisation == KD_REALTIME_GGL) {
+    double    *y = rt->x + rt->n.nv + rt->n.nr;
+    const bool moved = rt->opt.stabilisation == KD_REALTIME_GGL, at_once = moved && rt->scleronomic && rt->n.nmu == 0;
+    // gI(p, v), h(p, v), v = v0; ggl: v0 + gain, the velocity with which the projection has moved positions
+    for (int i = 0; at_once && i < rt->n.nv; i++) rt->increment[i] = rt->now->v[i] + rt->gain[i];
+    kd_eval answer = kd_rt_velocity_rows(rt, C, at_once ? rt->increment : rt->now->v);
+    if (moved && !at_once) {
         kd_rt_block_multiply(&C->G, 1.0, rt->gain, rt->rows);
         kd_rt_block_multiply(&C->H, 1.0, rt->gain, rt->rows + rt->n.nlambda);
     }

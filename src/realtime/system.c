@@ -181,6 +181,14 @@ static kd_status name_singular(const kd_realtime *rt, int bad, char *message, si
     return KD_ERR_REDUNDANT;
 }
 
+// Projections of positions ask for the answer to the rows of holonomic constraints.
+static void mark_constraints(const kd_realtime *rt, kd_elimination *lu, bool *marked)
+{
+    const int first = rt->n.nv + rt->n.nr, end = first + rt->n.nlambda;
+    for (int i = 0; i < rt->nunknowns; i++) marked[i] = i >= first && i < end;
+    kd_elimination_mark(lu, marked);
+}
+
 static kd_status create_matrix(kd_realtime *rt, bool mass, kd_rt_matrix *m, char *message, size_t size)
 {
     kd_arena  scratch = {0};
@@ -207,6 +215,7 @@ static kd_status create_matrix(kd_realtime *rt, bool mass, kd_rt_matrix *m, char
         int *uses = status == KD_OK ? kd_cut_int(&scratch, (int)kd_elimination_numbers(m->lu)) : NULL;
         if (uses) find_alone(m, list, slot, c.count, uses);
         if (scratch.failed) status = KD_ERR_MEMORY;
+        if (status == KD_OK) mark_constraints(rt, m->lu, trunk);
     }
     if (status == KD_ERR_DECOMPOSITION) status = name_singular(rt, bad, message, size);
     kd_arena_release(&scratch);

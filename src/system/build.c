@@ -42,6 +42,12 @@ static bool add_path(kd_system *s, kd_pair *pair)
     return true;
 }
 
+static bool is_unit(const kd_mat3 *R)
+{
+    return R->x.x == 1.0 && R->x.y == 0.0 && R->x.z == 0.0 && R->y.x == 0.0 && R->y.y == 1.0 && R->y.z == 0.0 &&
+           R->z.x == 0.0 && R->z.y == 0.0 && R->z.z == 1.0;
+}
+
 void kd_system_place_pair(kd_system *s, int i)
 {
     kd_pair *pair = &s->pair[i];
@@ -52,8 +58,9 @@ void kd_system_place_pair(kd_system *s, int i)
     if (about >= 0 && about != 0) pair->Ra.x = kd_vec_neg(pair->Ra.x);
     if (about >= 0 && about != 1) pair->Ra.y = kd_vec_neg(pair->Ra.y);
     if (about >= 0 && about != 2) pair->Ra.z = kd_vec_neg(pair->Ra.z);
-    const kd_mat3 *R = &pair->Ra, one = kd_mat_identity();
-    pair->straight = pair->a == 0 && memcmp(R, &one, sizeof one) == 0;
+    pair->along_a = is_unit(&pair->Ra);
+    pair->along_b = is_unit(&pair->Rb);
+    pair->straight = pair->a == 0 && pair->along_a;
 }
 
 #define FAILED (-1)

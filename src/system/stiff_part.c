@@ -456,15 +456,14 @@ static void add_flat(kd_work *w, const kd_stiff_load *stiff, const double *J, kd
     const kd_relative *rel = &w->rel[stiff->pair];
     const double      *force = w->force + w->force_at[stiff->number];
     const int          rows = 6 + load->nstates, *part = stiff->part;
-    double             K[6][6] = {{0.0}}, D[6][6] = {{0.0}}; // by component of the pose, in the order of the channels
     for (int j = 0; j < load->nvariables; j++) {
         const kd_slot at = s->slot[load->variable[j]];
         const double *by = J + rows * j;
         const int     i = -1 - stiff->component[j];
         if (at.kind != KD_SLOT_MEASURE) continue;
         if (i < 0) {
-            double *column = at.level == 0 ? K[stiff->component[j]] : D[stiff->component[j]];
-            for (int k = 0; k < 6; k++) column[k] += by[k];
+            double *column = at.level == 0 ? out->K[stiff->component[j]] : out->D[stiff->component[j]];
+            for (int k = 0; k < 6; k++) column[part[k]] += by[k];
             continue;
         }
         const kd_mat3 *C = &rel->C;
@@ -472,18 +471,11 @@ static void add_flat(kd_work *w, const kd_stiff_load *stiff, const double *J, kd
         const kd_vec3  a = axis == 0 ? C->x : axis == 1 ? C->y : C->z;
         const double   c[3] = {a.x, a.y, a.z};
         for (int k = 0; k < 6; k++) {
-            K[y][k] += c[z] * by[k];
-            K[z][k] -= c[y] * by[k];
+            out->K[y][part[k]] += c[z] * by[k];
+            out->K[z][part[k]] -= c[y] * by[k];
         }
     }
-    for (int k = 0; k < 6; k++) {
-        const int to = part[k];
-        out->load[to] += force[k];
-        for (int j = 0; j < 6; j++) {
-            out->K[j][to] += K[j][k];
-            out->D[j][to] += D[j][k];
-        }
-    }
+    for (int k = 0; k < 6; k++) out->load[part[k]] += force[k];
 }
 
 // ---- products of rows -----------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 // composite_body.c: the mass matrix (composite rigid body, Fs section 6.2): M_kl = S_k' Ic_l S_l for k on the way from
 // l to the ground. Composite inertias are about P_i; motions and forces are about one point of each tree, so that an
 // entry is a dot product of six terms. docs/methods/tree.md
+#include "tree/fours.h"
 #include "tree/rows.h"
 
 #include <string.h>
@@ -113,8 +114,8 @@ static void put_modes(const kd_tree *tree, kd_motion *m, int i, kd_v3 r)
     }
 }
 
-// IS of all dofs in v, from the tips to the ground; sums as in articulated_body.c. deforms: known to the compiler, so that
-// trees of rigid bodies do not ask at every link (15 % of the instructions)
+// IS of all dofs in v, from the tips to the ground, of rigid bodies with their motions S; sums as in articulated_body.c. deforms:
+// known to the compiler, so that trees of rigid bodies do not ask at every link (15 % of the instructions)
 __attribute__((always_inline)) static inline void composite_forces_of(const kd_tree *tree, kd_motion *m,
                                                                       const bool deforms, const int stride)
 {
@@ -134,8 +135,11 @@ __attribute__((always_inline)) static inline void composite_forces_of(const kd_t
             if (l[1].end < l->end) composite_add(&c, &sum[i]);
         }
         // Ic S of its dofs
-        for (int k = tree->link_v[i]; !wide && k < tree->link_v[i + 1]; k++)
-            kd_rows_put(work->IS, stride, k, composite_force(&c, &m->axis[tree->v_dof[k]], r));
+        for (int k = tree->link_v[i]; !wide && k < tree->link_v[i + 1]; k++) {
+            const kd_axis *S = &m->axis[tree->v_dof[k]];
+            if (!deforms) kd_rows_put(work->S, stride, k, kd_rows_motion(S, r));
+            kd_rows_put(work->IS, stride, k, composite_force(&c, S, r));
+        }
         if (wide) put_modes(tree, m, i, r);
         // to the point of the parent
         if (l->parent == 0) continue;
@@ -152,10 +156,12 @@ __attribute__((always_inline)) static inline void composite_forces_of(const kd_t
 
 static void composite_forces(const kd_tree *tree, kd_motion *m)
 {
-    if (tree->nwide > 0)
+    if (tree->nwide > 0) {
+        kd_rows_motions(tree, m, m->work->stride);
         composite_forces_of(tree, m, true, m->work->stride);
-    else
+    } else {
         composite_forces_of(tree, m, false, m->work->stride);
+    }
 }
 
 static inline kd_six rows_get(const double *rows, int stride, int k)
@@ -181,31 +187,95 @@ static void write_mode(const kd_tree *tree, const kd_motion *m, int i, int l, do
     }
 }
 
-// Columns of M in the pattern, of rigid bodies: in each column first S_l' (Ic S_k) for k below l, then S_k' (Ic S_l) for k
-// above it, row by row of places, down to the ground
-__attribute__((always_inline)) static inline void rigid_columns(const kd_tree *tree, const kd_motion *m, double *values,
-                                                                const int stride)
+// n <= 4 of the numbers
+KD_INLINE void put_some(double *out, const int n, const four *a)
+{
+    if (n == 4) {
+        PUT(out) = *a;
+        return;
+    }
+    if (n >= 2) *(kd_two *)out = (kd_two){(*a)[0], (*a)[1]};
+    if (n % 2 == 1) out[n - 1] = (*a)[n - 1];
+}
+
+// out_i = S_i' (Ic S_l), i < g, four l side by side
+KD_INLINE void dot_four(const double *S, const double *IS, const int stride, const int g, four out[4])
+{
+    for (int i = 0; i < g; i++) out[i] = ALL(S[i]) * AT(IS);
+#pragma GCC unroll 8
+    for (int r = 1; r < 6; r++) {
+        const four force = AT(IS + r * stride);
+        for (int i = 0; i < g; i++) out[i] += ALL(S[i + r * stride]) * force;
+    }
+}
+
+// Entries of the g dofs from a on with n <= 4 others from l on: M_kl to column k and, transposed, to column l. own: l = a, where those
+// of the g among each other are taken from one side
+KD_INLINE void put_entries(const int *column, double *values, int a, int l, const int g, const int n, const bool own,
+                           four M[4])
+{
+    for (int i = g; i < 4; i++) M[i] = M[0];
+    four T[4] = {M[0], M[1], M[2], M[3]};
+    if (g > 1) TRANSPOSE(T[0], T[1], T[2], T[3]);
+    for (int i = 1; own && i < g; i++)
+        for (int k = 0; k < i; k++) M[i][k] = T[i][k];
+    for (int i = 0; i < g; i++) put_some(values + column[a + i] + l, n, &M[i]);
+    for (int i = own ? g : 0; i < n; i++) {
+        if (g == 1)
+            values[column[l + i] + a] = M[0][i];
+        else
+            put_some(values + column[l + i] + a, g, &T[i]);
+    }
+}
+
+// n is known to the compiler
+KD_INLINE void put_up_to_four(const int *column, double *values, int a, int l, const int g, int n, const bool own,
+                              four M[4])
+{
+    if (n >= 4)
+        put_entries(column, values, a, l, g, 4, own, M);
+    else if (n == 3)
+        put_entries(column, values, a, l, g, 3, own, M);
+    else if (n == 2)
+        put_entries(column, values, a, l, g, 2, own, M);
+    else
+        put_entries(column, values, a, l, g, 1, own, M);
+}
+
+// g dofs of a chain from a on, with all behind them
+KD_INLINE void fill_some(const kd_tree *tree, const struct kd_tree_work *work, const kd_chain *chain, int a,
+                         const int g, const int stride, double *values)
+{
+    const double *S = work->S + a, *IS = work->IS;
+    four          M[4];
+    // the entry of row k stands in column l at column[l] + place + k
+    double *from = values + chain->place;
+    dot_four(S, IS + a, stride, g, M);
+    put_up_to_four(tree->column, from, a, a, g, chain->end - a, true, M);
+    int l = a + 4;
+    for (; l + 4 <= chain->end; l += 4) {
+        dot_four(S, IS + l, stride, g, M);
+        put_entries(tree->column, from, a, l, g, 4, false, M);
+    }
+    if (l >= chain->end) return;
+    dot_four(S, IS + l, stride, g, M);
+    put_up_to_four(tree->column, from, a, l, g, chain->end - l, false, M);
+}
+
+// Columns of M in the pattern, of rigid bodies: chain by chain (kd_chain), both triangles from S_k' (Ic S_l), l at or behind k
+KD_INLINE void rigid_columns(const kd_tree *tree, const kd_motion *m, double *values, const int stride)
 {
     const struct kd_tree_work *work = m->work;
-    for (int i = 1; i < tree->nlinks; i++) {
-        const int own = tree->link_v[i + 1], below = tree->link_v[tree->link[i].end] - own;
-        const int above = work->above[i] + own - tree->link_v[i];
-        // below: one row of S against the columns of Ic S; above: one of Ic S against S, run by run of links
-        for (int l = tree->link_v[i]; l < own; l++) {
-            double  *out = values + tree->column[l];
-            kd_lanes a[6];
-            int      at = above;
-            if (below > 0) {
-                kd_rows_spread(work->S, stride, l, a);
-                kd_rows_dot_down(stride, work->IS, a, own, below, at, out);
-            }
-            kd_rows_spread(work->IS, stride, l, a);
-            for (int j = i; j != 0; j = work->run_parent[j]) {
-                const int n = tree->link_v[j + 1] - work->run_v[j];
-                at -= n;
-                kd_rows_dot_down(stride, work->S, a, work->run_v[j], n, at, out);
-            }
-        }
+    for (int c = 0; c < work->nchains; c++) {
+        const kd_chain *chain = &work->chain[c];
+        int             a = chain->first;
+        for (; a + 4 <= chain->own; a += 4) fill_some(tree, work, chain, a, 4, stride, values);
+        if (chain->own - a == 3)
+            fill_some(tree, work, chain, a, 3, stride, values);
+        else if (chain->own - a == 2)
+            fill_some(tree, work, chain, a, 2, stride, values);
+        else if (chain->own - a == 1)
+            fill_some(tree, work, chain, a, 1, stride, values);
     }
 }
 
@@ -233,7 +303,6 @@ static void mass_columns(const kd_tree *tree, kd_motion *m, double *values)
 __attribute__((always_inline)) static inline void rigid_mass(const kd_tree *tree, kd_motion *m, double *values,
                                                              const int stride)
 {
-    kd_rows_motions(tree, m, stride);
     composite_forces_of(tree, m, false, stride);
     rigid_columns(tree, m, values, stride);
 }
@@ -245,7 +314,6 @@ void KD_KERNEL(kd_mass)(const kd_tree *tree, kd_motion *m, double *values)
     } else if (tree->nwide == 0) {
         rigid_mass(tree, m, values, m->work->stride);
     } else {
-        kd_rows_motions(tree, m, m->work->stride);
         composite_forces(tree, m);
         mass_columns(tree, m, values);
     }
@@ -255,7 +323,6 @@ void KD_KERNEL(kd_mass_dense)(const kd_tree *tree, kd_motion *m, double *M)
 {
     const struct kd_tree_work *work = m->work;
     const int                  nv = tree->nv;
-    kd_rows_motions(tree, m, work->stride);
     composite_forces(tree, m);
     memset(M, 0, (size_t)nv * (size_t)nv * sizeof *M);
     for (int i = 1; i < tree->nlinks; i++) {

@@ -29,6 +29,29 @@ static void find_runs(const kd_tree *tree, struct kd_tree_work *w)
     }
 }
 
+// Link i hangs alone on its parent, as far as there are dofs
+static bool goes_on_alone(const kd_tree *tree, int i)
+{
+    const int parent = tree->link[i].parent, *v = tree->link_v;
+    return parent != 0 && v[parent + 1] == v[i] && v[tree->link[parent].end] == v[tree->link[i].end];
+}
+
+// after find_runs
+static void find_chains(const kd_tree *tree, struct kd_tree_work *w)
+{
+    int *belongs = w->chain_of;
+    for (int i = 1; i < tree->nlinks; i++) {
+        const int first = tree->link_v[i], own = tree->link_v[i + 1];
+        belongs[i] = goes_on_alone(tree, i) ? belongs[tree->link[i].parent] : w->nchains;
+        kd_chain *chain = &w->chain[belongs[i]];
+        // chains without dofs are written over
+        if (belongs[i] == w->nchains)
+            *chain = (kd_chain){first, first, tree->link_v[tree->link[i].end], w->above[i] - first};
+        chain->own = own;
+        if (belongs[i] == w->nchains && own > first) w->nchains++;
+    }
+}
+
 // angles in x, one for each letter that turns; w->angle NULL: only count them
 static void find_angles(const kd_tree *tree, struct kd_tree_work *w)
 {
@@ -93,8 +116,10 @@ static void cut_work(const kd_tree *tree, kd_arena *arena, struct kd_tree_work *
     w->run_parent = kd_cut_int(arena, tree->nlinks);
     w->above = kd_cut_int(arena, tree->nlinks);
     w->stride = tree->nv > KD_ROWS_STRIDE ? tree->nv : KD_ROWS_STRIDE;
+    w->chain = kd_arena_cut(arena, nlinks, sizeof *w->chain);
+    w->chain_of = kd_cut_int(arena, tree->nlinks);
     w->S = kd_cut_double(arena, 6 * w->stride);
-    w->IS = kd_cut_double(arena, 6 * w->stride);
+    w->IS = kd_cut_double(arena, 6 * w->stride + 3); // four are read where one is left
     w->BS = kd_cut_double(arena, 3 * w->stride);
     w->turned = kd_arena_cut(arena, nlinks, sizeof *w->turned);
     w->wide = kd_arena_cut(arena, (size_t)tree->nwide, sizeof *w->wide);
@@ -130,6 +155,7 @@ kd_status kd_motion_create(const kd_tree *tree, kd_arena *arena, kd_motion *m)
     m->link[0].R = kd_mat_identity();
     find_angles(tree, w);
     find_runs(tree, w);
+    find_chains(tree, w);
     return KD_OK;
 }
 

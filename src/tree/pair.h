@@ -41,11 +41,12 @@ typedef struct kd_pair {
     kd_vec3  ra, rb; // origins of A and B in their links
     kd_mat3  Ra, Rb; // axes of A and B in their links
     int      nsteps;
-    kd_step *step;        // (nsteps) from a to b
-    int      measure;     // for build.c: 1 + its latest measure; 0: none
-    bool     shifts_only; // nobody reads C
-    bool     no_length;   // nobody reads length and n
-    bool     straight;    // A stands on the ground along the axes of the world
+    kd_step *step;             // (nsteps) from a to b
+    int      measure;          // for build.c: 1 + its latest measure; 0: none
+    bool     shifts_only;      // nobody reads C
+    bool     no_length;        // nobody reads length and n
+    bool     straight;         // A stands on the ground along the axes of the world
+    bool     along_a, along_b; // A, B has the axes of its link
 } kd_pair;
 
 struct kd_touch_at;

@@ -13,7 +13,9 @@ void KD_KERNEL(kd_pair_place)(const kd_pair *pair, const kd_motion *m, kd_relati
     kd_v3       rA = kd_v3_load(&pair->ra);
     if (pair->a != 0) {
         const kd_m3 A = kd_m3_load(&m->link[pair->a].R);
-        RA = (kd_m3){kd_m3_vec(&A, &pair->Ra.x), kd_m3_vec(&A, &pair->Ra.y), kd_m3_vec(&A, &pair->Ra.z)};
+        RA = pair->along_a
+                 ? A
+                 : (kd_m3){kd_m3_vec(&A, &pair->Ra.x), kd_m3_vec(&A, &pair->Ra.y), kd_m3_vec(&A, &pair->Ra.z)};
         rA = kd_m3_axpy(kd_v3_load(&m->link[pair->a].P), &A, &pair->ra);
     }
     kd_v3_store(&rel->RA.x, RA.x);
@@ -22,7 +24,8 @@ void KD_KERNEL(kd_pair_place)(const kd_pair *pair, const kd_motion *m, kd_relati
     kd_v3_store(&rel->rA, rA);
     kd_v3_store(&rel->rB, rB);
     // d = R_A' (r_B - r_A), its length and direction
-    const kd_v3 way = kd_v3_sub(rB, rA), d = pair->straight ? way : kd_m3_tvec(&RA, way);
+    const kd_m3 to_A = kd_m3_transposed(&RA);
+    const kd_v3 way = kd_v3_sub(rB, rA), d = pair->straight ? way : kd_m3_times(&to_A, way);
     kd_v3_store(&rel->d, d);
     if (!pair->no_length) {
         rel->length = sqrt(kd_v3_dot(d, d));
@@ -30,15 +33,12 @@ void KD_KERNEL(kd_pair_place)(const kd_pair *pair, const kd_motion *m, kd_relati
     }
     // C = R_A' R_B
     if (pair->shifts_only) return;
-    if (pair->straight) {
-        kd_v3_store(&rel->C.x, kd_m3_vec(&B, &pair->Rb.x));
-        kd_v3_store(&rel->C.y, kd_m3_vec(&B, &pair->Rb.y));
-        kd_v3_store(&rel->C.z, kd_m3_vec(&B, &pair->Rb.z));
-        return;
-    }
-    kd_v3_store(&rel->C.x, kd_m3_tvec(&RA, kd_m3_vec(&B, &pair->Rb.x)));
-    kd_v3_store(&rel->C.y, kd_m3_tvec(&RA, kd_m3_vec(&B, &pair->Rb.y)));
-    kd_v3_store(&rel->C.z, kd_m3_tvec(&RA, kd_m3_vec(&B, &pair->Rb.z)));
+    kd_m3 C = B;
+    if (!pair->along_b) C = (kd_m3){kd_m3_vec(&B, &pair->Rb.x), kd_m3_vec(&B, &pair->Rb.y), kd_m3_vec(&B, &pair->Rb.z)};
+    if (!pair->straight) C = (kd_m3){kd_m3_times(&to_A, C.x), kd_m3_times(&to_A, C.y), kd_m3_times(&to_A, C.z)};
+    kd_v3_store(&rel->C.x, C.x);
+    kd_v3_store(&rel->C.y, C.y);
+    kd_v3_store(&rel->C.z, C.z);
 }
 
 // velocity of the point of a link that is now at r
@@ -51,7 +51,7 @@ static inline kd_v3 point_velocity_at(const kd_link_motion *l, kd_v3 r)
 void KD_KERNEL(kd_pair_move)(const kd_pair *pair, const kd_motion *m, kd_relative *rel)
 {
     const kd_link_motion *a = &m->link[pair->a], *b = &m->link[pair->b];
-    const kd_m3           RA = kd_m3_load(&rel->RA);
+    const kd_m3           RA = kd_m3_load(&rel->RA), to_A = kd_m3_transposed(&RA);
     const kd_v3           rB = kd_v3_load(&rel->rB);
     kd_v3                 w = kd_v3_load(&b->w), v = point_velocity_at(b, rB);
     if (pair->straight) {
@@ -63,17 +63,17 @@ void KD_KERNEL(kd_pair_move)(const kd_pair *pair, const kd_motion *m, kd_relativ
         w = kd_v3_sub(w, kd_v3_load(&a->w));
         v = kd_v3_sub(v, point_velocity_at(a, rB));
     }
-    kd_v3_store(&rel->omega, kd_m3_tvec(&RA, w));
-    kd_v3_store(&rel->dd, kd_m3_tvec(&RA, v));
+    kd_v3_store(&rel->omega, kd_m3_times(&to_A, w));
+    kd_v3_store(&rel->dd, kd_m3_times(&to_A, v));
 }
 
 void KD_KERNEL(kd_pair_axes)(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
                              kd_change *out)
 {
-    const kd_m3 RA = kd_m3_load(&rel->RA);
+    const kd_m3 RA = kd_m3_load(&rel->RA), to_A = kd_m3_transposed(&RA);
     const kd_v3 rB = kd_v3_load(&rel->rB);
     for (int k = 0; k < pair->nsteps; k++) {
-        const kd_v6 s = kd_step_motion(&pair->step[k], tree, m, &RA, rB);
+        const kd_v6 s = kd_step_motion(&pair->step[k], tree, m, &to_A, rB);
         kd_v3_store(&out[k].w, s.w);
         kd_v3_store(&out[k].u, s.u);
     }

@@ -27,7 +27,7 @@ static inline int end_of_block(const kd_pair *pair, int k)
 static inline void fill_steps(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
                               const double *dx, int width, double *S, double *R)
 {
-    const kd_m3 A = kd_m3_load(&rel->RA);
+    const kd_m3 RA = kd_m3_load(&rel->RA), to_A = kd_m3_transposed(&RA);
     const kd_v3 rB = kd_v3_load(&rel->rB), omega = kd_v3_load(&rel->omega), dd = kd_v3_load(&rel->dd);
     kd_v6       before = {kd_v3_zero(), kd_v3_zero()}, own[3];
     for (int k = 0, end; k < pair->nsteps; k = end) {
@@ -35,7 +35,7 @@ static inline void fill_steps(const kd_pair *pair, const kd_tree *tree, const kd
         // S_l, and the motion up to the end of the block
         kd_v6 behind = before;
         for (int l = k; l < end; l++) {
-            const kd_v6 s = own[l - k] = kd_step_motion(&pair->step[l], tree, m, &A, rB);
+            const kd_v6 s = own[l - k] = kd_step_motion(&pair->step[l], tree, m, &to_A, rB);
             kd_rows_put(S, width, l, s);
             behind.w = kd_v3_axpy(behind.w, dx[pair->step[l].dof], s.w);
             behind.u = kd_v3_axpy(behind.u, dx[pair->step[l].dof], s.u);
@@ -200,12 +200,12 @@ void KD_KERNEL(kd_path_product)(const kd_pair *pair, const kd_tree *tree, const 
 static inline void fill_motions(const kd_pair *pair, const kd_tree *tree, const kd_motion *m, const kd_relative *rel,
                                 int width, double *S)
 {
-    const kd_m3 A = kd_m3_load(&rel->RA);
+    const kd_m3 RA = kd_m3_load(&rel->RA), to_A = kd_m3_transposed(&RA);
     const kd_v3 rB = kd_v3_load(&rel->rB);
     for (int l = 0; l < pair->nsteps; l++)
         kd_rows_put(S, width, l,
                     pair->straight ? kd_step_in_world(&pair->step[l], tree, m, rB)
-                                   : kd_step_motion(&pair->step[l], tree, m, &A, rB));
+                                   : kd_step_motion(&pair->step[l], tree, m, &to_A, rB));
 }
 
 __attribute__((always_inline)) static inline void path_congruence(const kd_path_load *load, int n, const int width,
@@ -235,8 +235,6 @@ void KD_KERNEL(kd_path_congruence)(const kd_pair *pair, const kd_tree *tree, con
         path_congruence(load, n, usual, 3, rows, block);
 }
 
-typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
-
 // whole vectors, then what is left: at most three numbers
 void KD_KERNEL(kd_path_subtract)(int nruns, const kd_path_run *run, const double *block, double *values)
 {
@@ -247,7 +245,7 @@ void KD_KERNEL(kd_path_subtract)(int nruns, const kd_path_run *run, const double
         int       k = 0;
         for (; k + KD_LANES <= n; k += KD_LANES) *(kd_lanes *)(to + k) -= kd_lanes_at(from + k);
         if (k + 2 <= n) {
-            *(two *)(to + k) -= *(const two *)(from + k);
+            *(kd_two *)(to + k) -= *(const kd_two *)(from + k);
             k += 2;
         }
         if (k < n) to[k] -= from[k];

@@ -107,40 +107,6 @@ static inline void kd_rows_dot9(int stride, const double *rows, const kd_six *a,
     }
 }
 
-// a' rows of KD_LANES places from k on
-#define KD_ROWS_AT(s, stride, a)                                                                                       \
-    (kd_lanes_at(s) * (a)[0] + kd_lanes_at((s) + (stride)) * (a)[1] + kd_lanes_at((s) + 2 * (stride)) * (a)[2] +       \
-     kd_lanes_at((s) + 3 * (stride)) * (a)[3] + kd_lanes_at((s) + 4 * (stride)) * (a)[4] +                             \
-     kd_lanes_at((s) + 5 * (stride)) * (a)[5])
-
-// out_at+k = a' rows_first+k, 0 <= k < n, from the last one down to the first: lanes that are left over spill into places
-// below `at`, as long as there are some, which are written after this. a: six lanes of one number each
-static inline void kd_rows_dot_down(int stride, const double *rows, const kd_lanes a[6], int first, int n, int at,
-                                    double *out)
-{
-    const double *s = rows + first;
-    int           k = n - KD_LANES;
-    out += at;
-    for (; k >= 0; k -= KD_LANES) *(kd_lanes *)(out + k) = KD_ROWS_AT(s + k, stride, a);
-    if (k == -KD_LANES) return;
-    if (at + k < 0) { // nowhere to spill to: overlap, or one by one
-        if (n < KD_LANES)
-            for (k = 0; k < n; k++)
-                out[k] = s[k] * a[0][0] + s[k + stride] * a[1][0] + s[k + 2 * stride] * a[2][0] +
-                         s[k + 3 * stride] * a[3][0] + s[k + 4 * stride] * a[4][0] + s[k + 5 * stride] * a[5][0];
-        else
-            *(kd_lanes *)out = KD_ROWS_AT(s, stride, a);
-        return;
-    }
-    *(kd_lanes *)(out + k) = KD_ROWS_AT(s + k, stride, a);
-}
-
-// The six numbers of place k, each in all lanes
-static inline void kd_rows_spread(const double *rows, int stride, int k, kd_lanes a[6])
-{
-    for (int r = 0; r < 6; r++) a[r] = rows[k + r * stride] - (kd_lanes){0};
-}
-
 // out_k = a' rows_k for all k in v on the way from the ground to link i, of its own dofs those before end; the number
 // of them
 static inline int kd_rows_dot_above(const kd_tree *tree, const struct kd_tree_work *work, int i, int end,

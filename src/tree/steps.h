@@ -22,12 +22,12 @@ static inline kd_v6 kd_step_in_world(const kd_step *step, const kd_tree *tree, c
     return (kd_v6){kd_v3_scale(rate, w), kd_v3_scale(rate, u)};
 }
 
-// The same in the axes R_A = A
-static inline kd_v6 kd_step_motion(const kd_step *step, const kd_tree *tree, const kd_motion *m, const kd_m3 *A,
+// The same in the axes of A; to_A: R_A'
+static inline kd_v6 kd_step_motion(const kd_step *step, const kd_tree *tree, const kd_motion *m, const kd_m3 *to_A,
                                    kd_v3 rB)
 {
     const kd_v6 S = kd_step_in_world(step, tree, m, rB);
-    return (kd_v6){kd_m3_tvec(A, S.w), kd_m3_tvec(A, S.u)};
+    return (kd_v6){kd_m3_times(to_A, S.w), kd_m3_times(to_A, S.u)};
 }
 
 #endif

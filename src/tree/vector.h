@@ -213,6 +213,7 @@ static inline void kd_v3_transpose(kd_v3 *x, kd_v3 *y, kd_v3 *z)
 // ---- many numbers at once -------------------------------------------------------------------------------------------
 
 typedef double kd_lanes __attribute__((vector_size(8 * KD_LANES), aligned(8), may_alias));
+typedef double kd_two __attribute__((vector_size(16), aligned(8), may_alias));
 
 static inline kd_lanes kd_lanes_at(const double *x)
 {
@@ -264,6 +265,22 @@ static inline kd_m3 kd_m3_skew(kd_v3 a)
 static inline kd_v3 kd_m3_tvec(const kd_m3 *A, kd_v3 b)
 {
     return kd_v3_dots(A->x, A->y, A->z, b);
+}
+static inline kd_m3 kd_m3_transposed(const kd_m3 *A)
+{
+    kd_m3 B = *A;
+    kd_v3_transpose(&B.x, &B.y, &B.z);
+    return B;
+}
+// A b, b at hand
+static inline kd_v3 kd_m3_times(const kd_m3 *A, kd_v3 b)
+{
+#if KD_LANES == 4
+    return _mm256_permute4x64_pd(b, 0) * A->x + _mm256_permute4x64_pd(b, 0x55) * A->y +
+           _mm256_permute4x64_pd(b, 0xaa) * A->z;
+#else
+    return kd_m3_vec(A, &b);
+#endif
 }
 // A + s b c', c in memory
 static inline void kd_m3_add_product(kd_m3 *A, double s, kd_v3 b, const kd_vec3 *c)

@@ -24,6 +24,13 @@ typedef struct kd_eliminated { // one dof of the articulated body method: ddx = 
 enum { KD_ROWS_STRIDE = 64 }; // of rows in trees of up to so many places: known to the compiler, in their mass matrices
 enum { KD_GIVEN_SIZE = 12 * 4 * sizeof(double) }; // of the largest struct that is summed up in given
 
+// Links that hang on each other without branches: their dofs in v, first <= k < own, and all behind them, k < end, stand in a row
+// in v and in the columns of the pattern of each of them
+typedef struct kd_chain {
+    int first, own, end;
+    int place; // of row k in column l of both: column[l] + place + k
+} kd_chain;
+
 struct kd_tree_work {
     bool           avx2;
     int            nangles;
@@ -39,8 +46,11 @@ struct kd_tree_work {
     int           *root;       // (nlinks) first link of the tree that a link belongs to; its P is the common point
     // (nlinks) links above i and it itself whose dofs stand in a row in v, each the parent of the next: the first place, and
     // the parent of the first of them
-    int *run_v, *run_parent;
-    int *above; // (nlinks) number of dofs in v of the links between i and the ground
+    int      *run_v, *run_parent;
+    int      *above; // (nlinks) number of dofs in v of the links between i and the ground
+    int       nchains;
+    kd_chain *chain;    // (nchains) those with dofs, from the ground to the tips
+    int      *chain_of; // (nlinks) of links with dofs: theirs
     // per place in v, about the common point: rows, stride apart; S motion (6), IS = Ic S (6), BS = Bc'S (3)
     int     stride;
     double *S, *IS, *BS;

@@ -391,6 +391,41 @@ static void sampled_model(void **state)
     }
 }
 
+// The rate of an inner state grows from 10 to 1e4 1/s: at the end h times it is 10, which a derivative of the beginning does not
+// hold. Renewed in parts it follows the slider as closely as with derivatives of every step.
+static void states_in_parts(void **state)
+{
+    (void)state;
+    static const char *text = "kardan: 1\n"
+                              "title: follower\n"
+                              "gravity: [0, 0, 0]\n"
+                              "bodies:\n"
+                              "  mass: {mass: 2, inertia: [1, 1, 1], velocity: [0.3, 0, 0]}\n"
+                              "joints:\n"
+                              "  guide: {type: prismatic, bodies: [ground, mass], point: [0, 0, 0], axis: [1, 0, 0]}\n"
+                              "states:\n"
+                              "  follower: {type: ode, input: (10 + 1e4*t)*(joint.guide.q - state.follower)}\n"
+                              "forces:\n"
+                              "  spring: {type: joint_spring, joint: guide, stiffness: 200, stiff: true}\n"
+                              "  drag: {type: joint_spring, joint: guide, law: -20*state.follower, stiff: true}\n";
+    double             r[3];
+    for (int k = 0; k < 3; k++) {
+        loaded              l = load_text(text, KD_JOINT);
+        kd_realtime_options opt = kd_realtime_options_default();
+        opt.refresh = (const int[]){1, 3, 4}[k];
+        kd_realtime *rt = step_model(&l, &opt);
+        make_steps(rt, 1000);
+        const kd_state *x = kd_realtime_state(rt);
+        r[k] = x->r[0];
+        assert_true(fabs(x->r[0] - x->p[0]) < 2e-4);
+        assert_true(fabs(x->p[0]) > 0.01);
+        kd_realtime_destroy(rt);
+        unload(&l);
+    }
+    assert_true(fabs(r[1] - r[0]) < 1e-5 && fabs(r[2] - r[0]) < 1e-5);
+    assert_true(r[1] != r[0] && r[2] != r[0]);
+}
+
 // ---- motions --------------------------------------------------------------------------------------------------------
 // A prescribed crank that starts gently turns three times; the angle at the far end of its rod, which is counted and
 // moves also by itself, stays between its bounds.
@@ -676,6 +711,7 @@ int main(void)
         cmocka_unit_test(bad_inputs),
         cmocka_unit_test(discrete_states),
         cmocka_unit_test(sampled_model),
+        cmocka_unit_test(states_in_parts),
         cmocka_unit_test(counted_angle),
         cmocka_unit_test(deadlines),
         cmocka_unit_test(refusals),
