@@ -315,6 +315,8 @@ typedef struct kd_eom_def {
     // functions beside q take from them is the number of turns. Rows of Z above theirs have full column rank. 0: none
     int  ncounted;
     bool force_of_multipliers; // f depends on lambda or mu (friction); default false
+    bool
+        lightly_damped; // modes of bodies swing with little damping, where multistep methods are unstable; default false
 
     kd_mass_structure mass_structure;
     bool              autonomous; // no function depends on t

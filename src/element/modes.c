@@ -48,6 +48,16 @@ static double damping_of(const kd_body *b, int l, int k)
     return l == k ? 2 * b->def.damping * sqrt(fmax(f->Ke[own] * f->Me[own], 0)) : 0;
 }
 
+// damping ratio below which formulas of BDF of order 4 are unstable for a mode: the cosine of their angle, 73.35 degrees
+static const double LIGHT = 0.286;
+
+static bool is_lightly_damped(const kd_body *b, int l)
+{
+    const kd_flexible_body *f = b->def.read;
+    const size_t            own = (size_t)l * (size_t)(f->nq + 1);
+    return damping_of(b, l, l) < 2 * LIGHT * sqrt(fmax(f->Ke[own] * f->Me[own], 0));
+}
+
 // row l: all that is not 0, q_l in any case
 static void make_row(kd_load_builder *b, int body, int l)
 {
@@ -140,7 +150,10 @@ kd_status kd_system_modes(kd_system *s)
         const kd_link *link = &s->tree.link[s->wide_link[i]];
         kd_modal      *modal = &s->modal[s->nmodal++];
         *modal = (kd_modal){.first = s->nloads, .m = m, .position = link->position, .dof = link->dof};
-        for (int l = 0; l < m && b.status == KD_OK; l++) make_row(&b, i, l);
+        for (int l = 0; l < m && b.status == KD_OK; l++) {
+            make_row(&b, i, l);
+            s->lightly_damped = s->lightly_damped || is_lightly_damped(&s->model->body[i], l);
+        }
         if (b.status == KD_OK) b.status = gather(s, modal);
         if (b.status != KD_OK) return b.status;
     }

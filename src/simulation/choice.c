@@ -190,7 +190,7 @@ static bool is_small(const kd_eom *eom, bool wanted)
     return d.nv + d.nr <= (!wanted ? DENSE_SIZE : looped ? CUT_LOOPED : CUT_SIZE);
 }
 
-// psf with radau, or, where its dense matrices would be large, bdf: on ode where the Newton matrix is eliminated along
+// psf with radau, or, where its dense matrices would be large, bdf, later where modes swing that it is not stable for: on ode where the Newton matrix is eliminated along
 // the tree in O(N), else on ggl, whose matrix is sparse
 static kd_method_pair implicit_of(kd_eom_data *point, const kd_inputs *inputs, const kd_state *x,
                                   const kd_simulation_options *opt, double *cost)
@@ -200,7 +200,8 @@ static kd_method_pair implicit_of(kd_eom_data *point, const kd_inputs *inputs, c
     const kd_simulation_options usual = kd_method_named(opt);
     const bool                  kept = kd_eom_dims(eom).ne > 0 && opt->formulation_options.invariants;
     *cost = dense_cost(eom);
-    if (is_small(eom, why_radau(eom, opt) != NULL) || kept || has_own_options(opt))
+    if (is_small(eom, why_radau(eom, opt) != NULL || kd_eom_definition(eom)->lightly_damped) || kept ||
+        has_own_options(opt))
         return (kd_method_pair){usual.formulation, usual.integrator};
     if (kd_eom_definition(eom)->implicit_set && is_possible(opt, along_tree)) {
         *cost = SPARSE_COST;

@@ -278,6 +278,7 @@ static void define_dynamics(const kd_system *s, kd_eom_def *def)
     if (s->nr > 0) def->b = inner_rates;
     if (s->nw > 0) def->d = auxiliary;
     def->force_of_multipliers = s->by_multipliers;
+    def->lightly_damped = s->lightly_damped;
     def->energies = kd_work_energies;
     def->energies_of_motion = !s->driven && !s->late;
     def->content = kd_work_content;

@@ -152,6 +152,7 @@ struct kd_system {
     int      *rotation;             // (npairs) numbers of these pairs, rising
     bool      holds;                // equations of algebraic variables read multipliers
     bool      by_multipliers;       // forces depend on multipliers
+    bool      lightly_damped;       // modes of a body are
 
     int        nalgebraic; // algebraic variables, the first of w; start values have none
     kd_load   *equation;   // (nalgebraic) their equations: laws without force; `state` is the place in w

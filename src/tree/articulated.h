@@ -24,9 +24,9 @@ static inline void articulated_add(articulated *a, const articulated *b)
 // A - a b', b in memory
 static inline void subtract_product(kd_m3 *A, kd_v3 a, const kd_vec3 *b)
 {
-    A->x = kd_v3_axpy(A->x, -b->x, a);
-    A->y = kd_v3_axpy(A->y, -b->y, a);
-    A->z = kd_v3_axpy(A->z, -b->z, a);
+    A->x = kd_v3_less(A->x, b->x, a);
+    A->y = kd_v3_less(A->y, b->y, a);
+    A->z = kd_v3_less(A->z, b->z, a);
 }
 
 // I - U V', b + U u

@@ -65,9 +65,9 @@ static inline void add_bias(const kd_axis *c, kd_v3 u, articulated *b)
 static inline void carry(kd_v3 d, const kd_vec3 *step, articulated *b)
 {
     const kd_m3 M = b->M, K = b->K;
-    b->K.x = kd_v3_axpy(kd_v3_axpy(K.x, -step->z, M.y), step->y, M.z);
-    b->K.y = kd_v3_axpy(kd_v3_axpy(K.y, step->z, M.x), -step->x, M.z);
-    b->K.z = kd_v3_axpy(kd_v3_axpy(K.z, -step->y, M.x), step->x, M.y);
+    b->K.x = kd_v3_axpy(kd_v3_less(K.x, step->z, M.y), step->y, M.z);
+    b->K.y = kd_v3_less(kd_v3_axpy(K.y, step->z, M.x), step->x, M.z);
+    b->K.z = kd_v3_axpy(kd_v3_less(K.z, step->y, M.x), step->x, M.y);
     kd_m3 Y = {kd_v3_cross(d, kd_v3_add(K.x, b->K.x)), kd_v3_cross(d, kd_v3_add(K.y, b->K.y)),
                kd_v3_cross(d, kd_v3_add(K.z, b->K.z))};
     kd_m3 T = Y;

@@ -83,7 +83,7 @@ static inline void turn_about(kd_v3 *a, kd_v3 *b, double c, double s)
 {
     const kd_v3 old = *a;
     *a = kd_v3_axpy(kd_v3_scale(c, old), s, *b);
-    *b = kd_v3_axpy(kd_v3_scale(c, *b), -s, old);
+    *b = kd_v3_less(kd_v3_scale(c, *b), s, old);
 }
 
 // A marker that moves: the word of eight letters, their motions about the point of the parent. e: its shifts; c, s: of its three angles;
@@ -154,7 +154,7 @@ __attribute__((always_inline)) static inline void place_links(const kd_tree *tre
         // R = A Rz(x)
         const kd_m3 A = joint_frame(l, &R, &P);
         R.x = kd_v3_axpy(kd_v3_scale(*c, A.x), *s, A.y);
-        R.y = kd_v3_axpy(kd_v3_scale(*c, A.y), -*s, A.x);
+        R.y = kd_v3_less(kd_v3_scale(*c, A.y), *s, A.x);
         R.z = A.z;
         store_frame(&R, P, own);
         kd_v3_store_four(&m->axis[l->dof].w, R.z);

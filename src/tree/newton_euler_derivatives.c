@@ -88,7 +88,7 @@ static inline subtree subtree_rigid(double mass, kd_m3 J, kd_v3 h, const kd_link
     // v h' + w x (1/2 tr J - J) + p r'
     s.L = (kd_m3){kd_v3_cross(J.x, w), kd_v3_cross(J.y, w), kd_v3_cross(J.z, w)};
     const kd_m3 skew = kd_m3_skew(w); // -w x
-    s.L = (kd_m3){kd_v3_axpy(s.L.x, -half, skew.x), kd_v3_axpy(s.L.y, -half, skew.y), kd_v3_axpy(s.L.z, -half, skew.z)};
+    s.L = (kd_m3){kd_v3_less(s.L.x, half, skew.x), kd_v3_less(s.L.y, half, skew.y), kd_v3_less(s.L.z, half, skew.z)};
     kd_m3_add_product(&s.L, 1, v, &hs.v);
     kd_m3_add_product(&s.L, 1, s.p, &rs.v);
     return s;

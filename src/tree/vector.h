@@ -64,6 +64,11 @@ static inline kd_v3 kd_v3_axpy(kd_v3 a, double s, kd_v3 b)
 {
     return a + _mm256_set1_pd(s) * b;
 }
+// a - s b: one operation, where a negative s would be negated before
+static inline kd_v3 kd_v3_less(kd_v3 a, double s, kd_v3 b)
+{
+    return a - _mm256_set1_pd(s) * b;
+}
 // (y, z, x)
 static inline kd_v3 kd_v3_turn(kd_v3 a)
 {
@@ -170,6 +175,10 @@ static inline kd_v3 kd_v3_axpy(kd_v3 a, double s, kd_v3 b)
 {
     return kd_vec_axpy(a, s, b);
 }
+static inline kd_v3 kd_v3_less(kd_v3 a, double s, kd_v3 b)
+{
+    return kd_vec_axpy(a, -s, b);
+}
 static inline kd_v3 kd_v3_cross(kd_v3 a, kd_v3 b)
 {
     return kd_vec_cross(a, b);
@@ -241,7 +250,7 @@ static inline kd_m3 kd_m3_load(const kd_mat3 *A)
     return (kd_m3){kd_v3_load(&A->x), kd_v3_load(&A->y), kd_v3_load(&A->z)};
 }
 // a + A b, b in memory
-static inline kd_v3 kd_m3_axpy(kd_v3 a, const kd_m3 *A, const kd_vec3 *b)
+__attribute__((always_inline)) static inline kd_v3 kd_m3_axpy(kd_v3 a, const kd_m3 *A, const kd_vec3 *b)
 {
     return kd_v3_axpy(kd_v3_axpy(kd_v3_axpy(a, b->x, A->x), b->y, A->y), b->z, A->z);
 }
@@ -297,7 +306,7 @@ static inline void kd_m3_add_unit(kd_m3 *A, double s)
     A->z = kd_v3_axpy(A->z, s, kd_v3_of(0, 0, 1));
 }
 // R I R' with R also in memory
-static inline kd_m3 kd_m3_rotate(const kd_m3 *R, const kd_mat3 *from, const kd_sym3 *I)
+__attribute__((always_inline)) static inline kd_m3 kd_m3_rotate(const kd_m3 *R, const kd_mat3 *from, const kd_sym3 *I)
 {
     const kd_v3 tx = kd_v3_axpy(kd_v3_axpy(kd_v3_scale(I->xx, R->x), I->xy, R->y), I->xz, R->z); // R I
     const kd_v3 ty = kd_v3_axpy(kd_v3_axpy(kd_v3_scale(I->xy, R->x), I->yy, R->y), I->yz, R->z);

@@ -1,7 +1,9 @@
-// Flexible bodies in subsystems, with impacts, in real time, and their derivatives as a whole.
+// Flexible bodies in subsystems, with impacts, in real time, their derivatives as a whole, and the method that is chosen for them.
 #include "gallery_run.h"
 
 #include <kardan/realtime.h>
+
+#include "simulation/choice.h"
 
 static table result[2];
 
@@ -115,9 +117,41 @@ static void checker_accepts_models(void **state)
         }
 }
 
+// The implicit method that is chosen for the two arms with this damping ratio
+static kd_method_pair implicit_method(const char *settings)
+{
+    kd_simulation_options opt = kd_simulation_options_default();
+    kd_eom_data          *point = NULL;
+    kd_choice            *choice = NULL;
+    subject               s = {.model = read_gallery("../tests/flexible/reference/damped-arms.yaml", settings)};
+    char                  message[MAX_MODEL_TEXT] = "";
+    must(kd_system_create(s.model, NULL, &s.system, message, sizeof message), settings, KD_JOINT, message);
+    must(kd_state_create(kd_system_eom(s.system), &s.x), settings, KD_JOINT, "");
+    must(kd_system_start(s.system, s.x, message, sizeof message), settings, KD_JOINT, message);
+    must(kd_eom_data_create(kd_system_eom(s.system), &point), settings, KD_JOINT, "");
+    must(kd_choice_create(point, kd_system_inputs(s.system), s.x, &opt, &choice), settings, KD_JOINT, "");
+    const kd_method_pair method = kd_choice_method(choice, true);
+    kd_choice_destroy(choice);
+    kd_eom_data_destroy(point);
+    close_subject(&s);
+    return method;
+}
+
+// Modes with little damping, which BDF of higher order is not stable for, are left to radau, also where its matrices are larger; modes
+// that creep are not.
+static void light_damping_is_no_case_for_bdf(void **state)
+{
+    (void)state;
+    assert_int_equal(implicit_method("zeta=0.01").integrator, KD_RADAU);
+    assert_int_equal(implicit_method("zeta=0.25").integrator, KD_RADAU);
+    assert_int_equal(implicit_method("zeta=0.3").integrator, KD_BDF);
+    assert_int_equal(implicit_method("zeta=1").integrator, KD_BDF);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(subsystems_and_impacts), cmocka_unit_test(real_time),
-                                       cmocka_unit_test(mirrors), cmocka_unit_test(checker_accepts_models)};
+                                       cmocka_unit_test(mirrors), cmocka_unit_test(checker_accepts_models),
+                                       cmocka_unit_test(light_damping_is_no_case_for_bdf)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
