@@ -40,19 +40,21 @@ static const double GROWING = 1.3; // last step over the mean: it has not found 
 static const double STABLE = 5;    // h rho that dop853 keeps where stability limits its steps
 static const double LOOSER = 30;   // times the error of dop853 that bdf has at the same tolerance
 static const double HOPELESS = 2e4;     // [1/s] rho beyond which explicit steps are not even tried at the start
-static const double SPARSE_COST = 0.35; // R of bdf on ggl with a sparse matrix,
+static const double SPARSE_COST = 0.35; // R of bdf on ggl with a sparse matrix, and part of that of radau on psf,
 static const double FULL_SIZE = 165;    // entries in a column of M that add 1 to it
 static const double LOOPED_ENTRIES = 8; // entries by which a step of dop853 with constraints is twice as dear
 static const double DENSE_SIZE = 10;    // nv beyond which steps of bdf with sparse matrices are cheaper than of radau
-static const double CUT_SIZE = 42;      // the same where events start methods again, without constraints
-static const double CUT_LOOPED = 155;   // and with them
-static const double TREE_SIZE = 14;     // nv of equations without constraints at which R is 2
-static const double LOOPED_SIZE = 110;  // the same with constraints, whose right-hand side is dearer
-static const double SETTLED = 0.05;     // relative change of rho between two iterations that is none
-static const double PARALLEL = 1e-8;    // square of the sine of the angle between two directions that are one
-static const double SAFETY = 1.1;       // of rho, which the power method finds from below
-static const double SMALLEST_RTOL = 1e-14;                  // where estimates of dop853 are rounding
-enum { ITERATIONS = 24, FEWER = 8 };                        // of the power method, at first and with a known direction
+static const double PROJECTED_SIZE = 5; // the same where both take psf
+static const double FULL_PROJECTED_SIZE = 25; // and up to which, where forces depend on multipliers
+static const double CUT_SIZE = 42;            // the same where events start methods again, without constraints
+static const double CUT_LOOPED = 155;         // and with them
+static const double TREE_SIZE = 14;           // nv of equations without constraints at which R is 2
+static const double LOOPED_SIZE = 110;        // the same with constraints, whose right-hand side is dearer
+static const double SETTLED = 0.05;           // relative change of rho between two iterations that is none
+static const double PARALLEL = 1e-8;          // square of the sine of the angle between two directions that are one
+static const double SAFETY = 1.1;             // of rho, which the power method finds from below
+static const double SMALLEST_RTOL = 1e-14;    // where estimates of dop853 are rounding
+enum { ITERATIONS = 24, FEWER = 8 };          // of the power method, at first and with a known direction
 enum { NEAR = 4, HITS = 5 * NEAR, HITS_MOST = 640 * NEAR }; // steps near the border before a change count so much
 enum { PAUSE = 8, PAUSE_MULTISTEP = 48, PAUSE_MOST = 256 }; // steps of the implicit method before rho is looked at
 enum { REFRESHED = 25 };                                    // explicit steps until rho is found anew
@@ -103,8 +105,20 @@ static bool is_possible(const kd_simulation_options *opt, kd_method_pair method)
     return !kd_method_misfit(&tried, NULL);
 }
 
-// Why a one-step method is wanted that solves for all unknowns, even where steps of bdf would cost less, as it begins with
-// order 1 behind every event, or has errors where constraints leave none; NULL: it need not be one
+// Why a form is wanted that solves for forces and accelerations at every point, as where constraints are kept by multipliers
+// errors of tolerance/h in both would show; NULL: it need not be one
+static const char *why_projected(const kd_eom *eom, const kd_simulation_options *opt)
+{
+    const kd_dims d = kd_eom_dims(eom);
+    if (d.nw > 0) return "which solves for auxiliary variables with the motion";
+    if (kd_eom_definition(eom)->force_of_multipliers) return "as friction depends on reactions";
+    // its steps are short
+    if (opt->integrator_options.h_max > 0 && d.nlambda + d.nmu > 0) return "as steps have a largest size";
+    return NULL;
+}
+
+// Why a one-step method is wanted, too, even where steps of bdf would cost less, as it begins with order 1 behind every
+// event, or has errors where constraints leave none; NULL: it need not be one
 static const char *why_radau(const kd_eom *eom, const kd_simulation_options *opt)
 {
     const kd_dims                 d = kd_eom_dims(eom);
@@ -113,12 +127,9 @@ static const char *why_radau(const kd_eom *eom, const kd_simulation_options *opt
     const double                  rtol = opt->rtol > 0 ? opt->rtol : opt->integrator_options.rtol;
     if (rtol < SMALLEST_RTOL) return "as the tolerance is one of rounding";
     if (d.ne > 0 && f->invariants) return "which keeps the invariants";
-    if (d.ns > 0 || d.nw > 0) return "which solves for contact points and auxiliary variables with the motion";
-    if (def->force_of_multipliers) return "as friction depends on reactions";
+    if (d.ns > 0) return "which solves for contact points with the motion";
     if (d.nswitch > 0 || def->restitution || def->friction) return "as events cut the motion in short pieces";
     if (def->discrete) return "as samples cut the motion in short steps";
-    // where constraints are kept by multipliers, errors of tolerance/h in both would show in its short steps
-    if (opt->integrator_options.h_max > 0 && d.nlambda + d.nmu > 0) return "as steps have a largest size";
     if (opt->integrator_options.h_fixed > 0) return "as steps have a fixed size";
     if (d.nv <= d.nlambda + d.nmu) return "as the motion is prescribed";
     return f->control_multipliers ? "which controls the errors of multipliers" : NULL;
@@ -127,9 +138,13 @@ static const char *why_radau(const kd_eom *eom, const kd_simulation_options *opt
 // Why no explicit method is thought of; NULL: one may be
 static const char *why_not_explicit(const kd_eom *eom, const kd_simulation_options *opt)
 {
-    const char *why = why_radau(eom, opt);
+    const kd_dims d = kd_eom_dims(eom);
+    const char   *why = why_radau(eom, opt);
     if (why) return why;
-    if (opt->integrator_options.h_max > 0) return "as steps have a largest size";
+    if (d.nw > 0 || kd_eom_definition(eom)->force_of_multipliers) return why_projected(eom, opt);
+    // implicit steps of that size take fewer evaluations, but for few velocities with constraints
+    if (opt->integrator_options.h_max > 0 && (d.nlambda + d.nmu == 0 || d.nv > PROJECTED_SIZE))
+        return "as steps have a largest size";
     return !is_possible(opt, (kd_method_pair){KD_ODE, KD_DOP853}) || has_own_options(opt) ? "which has the options"
                                                                                           : NULL;
 }
@@ -190,19 +205,37 @@ static bool is_small(const kd_eom *eom, bool wanted)
     return d.nv + d.nr <= (!wanted ? DENSE_SIZE : looped ? CUT_LOOPED : CUT_SIZE);
 }
 
-// psf with radau, or, where its dense matrices would be large, bdf, later where modes swing that it is not stable for: on ode where the Newton matrix is eliminated along
+// Does bdf on psf take less work than radau? Where forces depend on multipliers psf factors a matrix of all unknowns, and
+// bdf does so more often
+static bool is_projected_size(const kd_eom *eom)
+{
+    const kd_dims d = kd_eom_dims(eom);
+    const bool    full = d.nw > 0 || kd_eom_definition(eom)->force_of_multipliers;
+    return d.nv > PROJECTED_SIZE && (!full || d.nv <= FULL_PROJECTED_SIZE);
+}
+
+// psf with radau, or, where its dense matrices would be large, bdf, later where modes swing that it is not stable for: on
+// ode where the Newton matrix is eliminated along
 // the tree in O(N), else on ggl, whose matrix is sparse
 static kd_method_pair implicit_of(kd_eom_data *point, const kd_inputs *inputs, const kd_state *x,
                                   const kd_simulation_options *opt, double *cost)
 {
     const kd_eom               *eom = kd_eom_data_eom(point);
     const kd_method_pair        along_tree = {KD_ODE, KD_BDF}, sparse = {KD_GGL, KD_BDF};
+    const kd_method_pair        projected = {KD_PSF, KD_BDF};
     const kd_simulation_options usual = kd_method_named(opt);
     const bool                  kept = kd_eom_dims(eom).ne > 0 && opt->formulation_options.invariants;
     *cost = dense_cost(eom);
-    if (is_small(eom, why_radau(eom, opt) != NULL || kd_eom_definition(eom)->lightly_damped) || kept ||
-        has_own_options(opt))
-        return (kd_method_pair){usual.formulation, usual.integrator};
+    // as accurate as radau there, at less cost; modes that hardly damp are none for bdf
+    const bool one_step = why_radau(eom, opt) != NULL, strict = why_projected(eom, opt) != NULL;
+    const bool swings = kd_eom_definition(eom)->lightly_damped;
+    const bool few = is_small(eom, one_step || strict || swings) || kept;
+    if (few && strict && !one_step && !swings && is_projected_size(eom) && is_possible(opt, projected) &&
+        !has_own_options(opt)) {
+        *cost *= SPARSE_COST;
+        return projected;
+    }
+    if (few || has_own_options(opt)) return (kd_method_pair){usual.formulation, usual.integrator};
     if (kd_eom_definition(eom)->implicit_set && is_possible(opt, along_tree)) {
         *cost = SPARSE_COST;
         return along_tree;
@@ -317,7 +350,7 @@ static kd_status create_flow(kd_choice *self, kd_eom_data *point, const kd_state
 
 static void give_reason(kd_choice *self, const char *why_not)
 {
-    const bool dense = self->implicit_method.integrator == KD_RADAU;
+    const bool dense = self->implicit_method.formulation == KD_PSF;
     if (why_not)
         kd_text(self->reason, sizeof self->reason, "%s", why_not);
     else if (isnan(self->radius))

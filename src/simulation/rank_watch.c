@@ -43,76 +43,31 @@
 #include "core/archive.h"
 #include "core/text.h"
 #include "math/dense.h"
-#include "simulation/rank_rows.h"
+#include "simulation/rank_matrix.h"
 
-#define LARGEST 600        // rows, or columns, beyond which a factorisation costs more than a step
-#define CERTAIN 0.1        // of K eps / sigma^2; the turn into another branch happens at 0.5
-#define ROUNDING 2e-16     // u: of positions, in natural units
-#define NO_SIGMA 1e-7      // a singular value that is 0 up to rounding of C C'
-#define INDEPENDENT 1e-12  // square of the sine of the angle between a row and those before it
-#define FAR 0.5            // part of sigma that must be left for certain to look at nothing else
-#define SMOOTH 5e-4        // of eps / (K d^2) inside a step, of the cubic: it did not turn
-#define SMOOTHER 5e-4      // the same of the quintic
-#define TURNED 0.25        // part of a step that cannot be taken back that would be smooth: it turned
-#define LONGEST 3.0        // natural units of a step beyond which polynomials tell nothing, if it cannot be taken back
-#define SHORT 0.01         // natural units of a step that is not taken back: it is smooth or it turned
-#define FASTER 2.0         // growth of the speed in a step that is looked at
-#define AIMED 0.8          // of the size that would just be smooth
-#define SHORTER 0.25       // part of a step to which it is shortened at most
-#define MOST_OF_RATE 0.15  // s (1 - s)^2 at its largest
-#define NO_VIOLATION 1e-12 // of a row of length 1, in natural units: rounding
-#define MEASURABLE 1e-3    // way from which on a change of C tells K
-#define MOST_CURVED 10     // K of a row of length 1 at most, in natural units
-#define SAFETY 2           // of K beside what was seen of it
-#define ITERATIONS 3       // of inverse iteration, the vector of the last time is a good guess
-#define NAMED 0.3          // entries beside the largest one that are worth a name
-
-struct kd_rank_watch {
-    kd_arena      arena;
-    const kd_eom *eom;
-    kd_inputs     inputs;
-    kd_eom_data  *data;
-    kd_tolerances tolerances;
-    kd_dims       dims;
-    double       *g;      // (nlambda)
-    double       *GZ;     // (nlambda x nv)
-    double       *HZ;     // (nmu x nv)
-    double       *D;      // (nv) columns
-    double       *R;      // (m) rows
-    int          *active; // (m) numbers in [g; h]
-    int           nactive;
-    int          *kept; // (m) places in active
-    int           rank; // kept rows; -1: not known
-    double       *C;    // (nactive x nv) row by row
-    double       *C_last;
-    kd_rank_rows  rows;  // entries that rows of [g; h] may have
-    int          *top;   // (nv) first kept row with an entry in each column
-    int          *first; // (m) first column of each row of L
-    double       *L;     // (m x m) row by row
-    double       *pivot, *vector;
-    double        t, sigma, K, eps, path, speed; // at the last look: sigma, K, eps were found path ago
-    double       *p, *v;                         // (np), (nv) at the last look
-    double       *p_before, *v_before, t_before; // (np), (nv) at the look before that; NAN: none
-    double       *inner, *rate[3];               // (np) a point inside the step; p' at both ends and at the look before
-    double       *row_K;                         // (m) K of each row by the way of its own bodies
-    double       *row_eps, *row_end;             // (m) violation of each row at the last look; at the end of the step
-    double       *row_between, *row_way;         // (m) largest violation inside the step; d of the row
-    double       *row_noise;                     // (m) violation that errors of both ends explain
-    double       *row_hidden;                    // (m) 1: it changes with coordinates that have no entry in it
-    double        t_last;                        // of C_last
-    double        t_judged, smooth; // end of the step that was judged, NAN: none; part of it that is smooth
-    double       *p_judged;         // (np) there: C and row_end belong to them
-    bool          known, stopped;   // there is a matrix to compare with; a function asked to stop
-    bool          doubtful;         // the step to the next look could not be verified
-};
+#define LARGEST 600    // rows, or columns, beyond which a factorisation costs more than a step
+#define CERTAIN 0.1    // of K eps / sigma^2; the turn into another branch happens at 0.5
+#define ROUNDING 2e-16 // u: of positions, in natural units
+#define NO_SIGMA 1e-7  // a singular value that is 0 up to rounding of C C'
+#define FAR 0.5        // part of sigma that must be left for certain to look at nothing else
+#define SMOOTH 5e-4    // of eps / (K d^2) inside a step, of the cubic: it did not turn
+#define SMOOTHER 5e-4  // the same of the quintic
+#define TURNED 0.25    // part of a step that cannot be taken back that would be smooth: it turned
+#define LONGEST 3.0    // natural units of a step beyond which polynomials tell nothing, if it cannot be taken back
+#define SHORT 0.01     // natural units of a step that is not taken back: it is smooth or it turned
+#define SHORT_FROM_REST 1e-4 // the same from rest
+#define FASTER 2.0           // growth of the speed in a step that is looked at
+#define AIMED 0.8            // of the size that would just be smooth
+#define SHORTER 0.25         // part of a step to which it is shortened at most
+#define MOST_OF_RATE 0.15    // s (1 - s)^2 at its largest
+#define NO_VIOLATION 1e-12   // of a row of length 1, in natural units: rounding
+#define MEASURABLE 1e-3      // way from which on a change of C tells K
+#define MOST_PARTS 64        // of a step whose way is followed
+#define MOST_CURVED 10       // K of a row of length 1 at most, in natural units
+#define SAFETY 2             // of K beside what was seen of it
+#define NAMED 0.3            // entries beside the largest one that are worth a name
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
-
-// The point of a state
-static bool go_to(kd_rank_watch *w, const kd_state *x)
-{
-    return kd_eom_at_state(w->data, &w->inputs, x, KD_STAGE_POSITION) == KD_EVAL_OK;
-}
 
 static void cut(kd_rank_watch *w)
 {
@@ -128,6 +83,7 @@ static void cut(kd_rank_watch *w)
     w->kept = kd_cut_int(a, m);
     w->C = kd_cut_matrix(a, m, d.nv);
     w->C_last = kd_cut_matrix(a, m, d.nv);
+    w->C_inner = kd_cut_matrix(a, m, d.nv);
     w->top = kd_cut_int(a, d.nv);
     w->first = kd_cut_int(a, m);
     w->L = kd_cut_matrix(a, m, m);
@@ -143,12 +99,6 @@ static void cut(kd_rank_watch *w)
     w->p_before = kd_cut_double(a, d.np);
     w->v_before = kd_cut_double(a, d.nv);
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) *rows[k] = kd_cut_double(a, m);
-}
-
-// Columns of the entries of active row k
-static const int *columns_of(const kd_rank_watch *w, int k, int *count)
-{
-    return kd_rank_rows_at(&w->rows, w->active[k], count);
 }
 
 kd_status kd_rank_watch_create(kd_eom_data *data, const kd_inputs *inputs, kd_tolerances tolerances,
@@ -187,13 +137,11 @@ void kd_rank_watch_destroy(kd_rank_watch *w)
     kd_free(w);
 }
 
-// ---- the matrix -----------------------------------------------------------------------------------------------------
+// ---- looking --------------------------------------------------------------------------------------------------------
 
-// A function that asks to stop is obeyed, others that cannot be evaluated are left to the integrator.
-static bool is_good(kd_rank_watch *w, kd_eval answer)
+static double change_of_C(const kd_rank_watch *w)
 {
-    w->stopped = w->stopped || answer == KD_EVAL_STOP;
-    return answer == KD_EVAL_OK;
+    return kd_rank_difference(w, w->C_last);
 }
 
 static kd_status outcome(const kd_rank_watch *w, kd_status status, char *message, size_t size)
@@ -202,164 +150,6 @@ static kd_status outcome(const kd_rank_watch *w, kd_status status, char *message
     kd_text(message, size, "%s", kd_eom_data_message(w->data));
     return kd_eom_data_fault(w->data).status;
 }
-
-// C of the active rows, without their scales. false: not to be had
-static bool evaluate_constraints(kd_rank_watch *w, const kd_state *x)
-{
-    kd_dims d = w->dims;
-    double *GZ = d.nlambda > 0 ? w->GZ : NULL, *HZ = d.nmu > 0 ? w->HZ : NULL;
-    // columns in natural units: comparable for shifts and turns
-    if (!go_to(w, x) || !is_good(w, kd_eom_constraint_matrices(w->data, GZ, HZ))) return false;
-    if (d.nlambda > 0 && !is_good(w, kd_eom_eval(w->data, KD_G, w->g))) return false;
-    for (int k = 0; k < w->nactive; k++) {
-        int           i = w->active[k], rows = i < d.nlambda ? d.nlambda : d.nmu;
-        const double *from = i < d.nlambda ? w->GZ + i : w->HZ + (i - d.nlambda);
-        double       *row = w->C + (ptrdiff_t)k * d.nv;
-        int           count;
-        const int    *column = columns_of(w, k, &count);
-        for (int e = 0; e < count; e++) row[column[e]] = from[(ptrdiff_t)column[e] * rows] * w->D[column[e]];
-    }
-    return true;
-}
-
-static void scale_rows(kd_rank_watch *w)
-{
-    for (int k = 0; k < w->nactive; k++) {
-        int        count;
-        const int *column = columns_of(w, k, &count);
-        for (int e = 0; e < count; e++) w->C[(ptrdiff_t)k * w->dims.nv + column[e]] *= w->R[k];
-    }
-}
-
-// Of two rows, by the entries of the one that has fewer: two bodies' in Cartesian coordinates, however many there are
-static double product(const kd_rank_watch *w, int i, int k)
-{
-    const double *a = w->C + (ptrdiff_t)i * w->dims.nv, *b = w->C + (ptrdiff_t)k * w->dims.nv;
-    int           count, other;
-    const int    *column = columns_of(w, i, &count), *others = columns_of(w, k, &other);
-    double        sum = 0;
-    if (other < count) column = others, count = other;
-    for (int e = 0; e < count; e++) sum += a[column[e]] * b[column[e]];
-    return sum;
-}
-
-// Rows to watch: Cholesky's method with diagonal pivoting on C C', most independent rows first, in their order then.
-// Up to `most` of them; returns their number.
-static int choose_rows(kd_rank_watch *w, int most)
-{
-    int     m = w->nactive, rank = 0;
-    double *left = w->pivot; // what is left of the squares of the lengths
-    double *L = w->L;
-    // lengths of the rows, of which each pivot takes away its part
-    for (int i = 0; i < m; i++) left[i] = product(w, i, i);
-    // the row that is most independent of those taken so far; -1 marks one that was taken
-    while (rank < most) {
-        int best = 0;
-        for (int i = 1; i < m; i++)
-            if (left[i] > left[best]) best = i;
-        if (!(left[best] > INDEPENDENT)) break;
-        double root = sqrt(left[best]);
-        for (int i = 0; i < m; i++) {
-            double sum = left[i] > 0 ? product(w, i, best) : 0;
-            for (int k = 0; k < rank && left[i] > 0; k++) sum -= L[(ptrdiff_t)i * m + k] * L[(ptrdiff_t)best * m + k];
-            L[(ptrdiff_t)i * m + rank] = sum / root;
-            if (i != best) left[i] -= sum / root * (sum / root);
-        }
-        left[best] = -1;
-        rank++;
-    }
-    // in the order of the equations, whose envelope is narrow
-    int count = 0;
-    for (int i = 0; i < m; i++)
-        if (left[i] == -1) w->kept[count++] = i;
-    return rank;
-}
-
-// The first kept row with an entry in one of the columns of kept row i, i itself at the latest: rows before it are
-// orthogonal. Rows are asked for in their order
-static int first_neighbour(kd_rank_watch *w, int i)
-{
-    int        count, first = i;
-    const int *column = columns_of(w, w->kept[i], &count);
-    for (int e = 0; e < count; e++) {
-        if (w->top[column[e]] > i) w->top[column[e]] = i;
-        if (w->top[column[e]] < first) first = w->top[column[e]];
-    }
-    return first;
-}
-
-// C C' = L L' of the kept rows, each row of L from its first entry on. false: not positive definite
-static bool factor(kd_rank_watch *w)
-{
-    int m = w->rank;
-    for (int j = 0; j < w->dims.nv; j++) w->top[j] = m;
-    // row by row; entries left of the first are zero and stay so (envelope)
-    for (int i = 0; i < m; i++) {
-        double *row = w->L + (ptrdiff_t)i * m;
-        w->first[i] = first_neighbour(w, i);
-        for (int k = w->first[i]; k <= i; k++) {
-            const double *other = w->L + (ptrdiff_t)k * m;
-            double        sum = product(w, w->kept[i], w->kept[k]);
-            for (int l = w->first[i] > w->first[k] ? w->first[i] : w->first[k]; l < k; l++) sum -= row[l] * other[l];
-            if (k < i) row[k] = sum / other[k];
-            if (k == i && !(sum > 0)) return false;
-            if (k == i) row[i] = sqrt(sum);
-        }
-    }
-    return true;
-}
-
-// y = inv(C C') y
-static void solve(const kd_rank_watch *w, double *y)
-{
-    int m = w->rank;
-    // forward with L, then back with L'
-    for (int i = 0; i < m; i++) {
-        const double *row = w->L + (ptrdiff_t)i * m;
-        for (int k = w->first[i]; k < i; k++) y[i] -= row[k] * y[k];
-        y[i] /= row[i];
-    }
-    for (int i = m - 1; i >= 0; i--) {
-        const double *row = w->L + (ptrdiff_t)i * m;
-        y[i] /= row[i];
-        for (int k = w->first[i]; k < i; k++) y[k] -= row[k] * y[i];
-    }
-}
-
-// sigma of the kept rows; vector is its left singular vector, nearly
-static double least_singular_value(kd_rank_watch *w)
-{
-    int    m = w->rank;
-    double growth = 0;
-    if (m == 0) return 1;
-    // not positive definite: dependent rows, sigma is zero up to rounding
-    if (!factor(w)) return 0;
-    // inverse iteration: (C C')^-1 blows up the vector of the least singular value by 1 / sigma^2
-    for (int k = 0; k < ITERATIONS; k++) {
-        double length = sqrt(kd_dot(m, w->vector, w->vector));
-        for (int i = 0; i < m; i++) // a guess that has a part of every vector
-            w->vector[i] = length > 0 ? w->vector[i] / length + 1e-3 * (1 + 0.1 * i) / m : 1 + 0.1 * i;
-        length = sqrt(kd_dot(m, w->vector, w->vector));
-        solve(w, w->vector);
-        growth = sqrt(kd_dot(m, w->vector, w->vector)) / length;
-    }
-    return 1 / sqrt(growth);
-}
-
-// |C - C_last|
-static double change_of_C(const kd_rank_watch *w)
-{
-    double sum = 0;
-    for (int k = 0; k < w->nactive; k++) {
-        const double *row = w->C + (ptrdiff_t)k * w->dims.nv, *last = w->C_last + (ptrdiff_t)k * w->dims.nv;
-        int           count;
-        const int    *column = columns_of(w, k, &count);
-        for (int e = 0; e < count; e++) sum += (row[column[e]] - last[column[e]]) * (row[column[e]] - last[column[e]]);
-    }
-    return sqrt(sum);
-}
-
-// ---- looking --------------------------------------------------------------------------------------------------------
 
 // |v| in the metric of D
 static double speed_of(const kd_rank_watch *w, const kd_state *x)
@@ -428,9 +218,9 @@ static bool rate_at(kd_rank_watch *w, double t, const double *p, const double *v
     if (kd_eom_at_instant(w->data, &w->inputs, t, x) != KD_EVAL_OK) return false;
     kd_eom_at_position(w->data, p, x->s);
     kd_eom_at_velocity(w->data, v, x->r);
-    if (!is_good(w, kd_eom_eval(w->data, KD_KINEMATICS, rate))) return false;
+    if (!kd_rank_is_good(w, kd_eom_eval(w->data, KD_KINEMATICS, rate))) return false;
     if (w->dims.nlambda == 0) return true;
-    if (!is_good(w, kd_eom_eval(w->data, KD_GI, w->g))) return false;
+    if (!kd_rank_is_good(w, kd_eom_eval(w->data, KD_GI, w->g))) return false;
     for (int k = 0; k < w->nactive; k++)
         if (is_position(w, k)) w->row_noise[k] += MOST_OF_RATE * h * row_violation(w, k);
     return true;
@@ -467,7 +257,7 @@ static bool add_violations(kd_rank_watch *w, const kd_state *x, double s, bool q
         w->inner[i] = cubic(w, x, i, s, &slope) + (quintic ? quintic_part(w, x, i, s) : 0);
     if (kd_eom_at_instant(w->data, &w->inputs, w->t + s * h, x) != KD_EVAL_OK) return false;
     kd_eom_at_position(w->data, w->inner, x->s);
-    if (!is_good(w, kd_eom_eval(w->data, KD_G, w->g))) return false;
+    if (!kd_rank_is_good(w, kd_eom_eval(w->data, KD_G, w->g))) return false;
     for (int k = 0; k < w->nactive; k++)
         if (is_position(w, k)) w->row_between[k] = fmax(w->row_between[k], row_violation(w, k));
     return true;
@@ -480,7 +270,7 @@ static double row_speed(const kd_rank_watch *w, const kd_state *x, int k, bool h
     const double *row = w->C + (ptrdiff_t)k * w->dims.nv, *last = w->C_last + (ptrdiff_t)k * w->dims.nv;
     double        square[2] = {0, 0}, sum = 0;
     int           count;
-    const int    *column = columns_of(w, k, &count);
+    const int    *column = kd_rank_columns(w, k, &count);
     for (int e = 0; e < count; e++) {
         const int j = column[e];
         if (row[j] == 0 && last[j] == 0 && !(hidden && w->rows.listed)) continue;
@@ -527,8 +317,8 @@ static bool look_between(kd_rank_watch *w, const kd_state *x, double step)
 {
     const double h = x->t - w->t;
     memset(w->row_between, 0, (size_t)w->nactive * sizeof *w->row_between);
-    if (!evaluate_constraints(w, x)) return false;
-    scale_rows(w);
+    if (!kd_rank_evaluate(w, x)) return false;
+    kd_rank_scale(w);
     if (!may_turn_at_first(w, step)) return false;
     measure_rows(w, x);
     // what both ends violate is no news
@@ -562,7 +352,7 @@ static double unevenness(const kd_rank_watch *w, int k)
 // alone can have turned. A row that hardly moves while others do may look uneven, but has no singular position within reach.
 static bool lost_rank(kd_rank_watch *w, double step)
 {
-    const double before = w->sigma - SAFETY * w->K * w->path, after = least_singular_value(w);
+    const double before = w->sigma - SAFETY * w->K * w->path, after = kd_rank_least(w);
     const double K = fmax(w->K, change_of_C(w) / (w->path + step));
     double       all = 0, uneven = 0;
     for (int k = 0; k < w->nactive; k++) {
@@ -581,12 +371,69 @@ static double smooth_part(const kd_rank_watch *w, double most, double power)
     return uneven > most ? pow(most / uneven, 1 / power) : 1;
 }
 
-// Is the step so short that it is smooth or turned, in the rows that are not smooth?
+// Is the step so short that it is smooth or turned, in the rows that are not smooth? From rest the way is a square of time,
+// and what is not smooth in it, too, so that it takes shorter ones
 static bool is_short(const kd_rank_watch *w)
 {
+    const double most = w->speed > 0 ? SHORT : SHORT_FROM_REST;
     for (int k = 0; k < w->nactive; k++)
-        if (unevenness(w, k) > SMOOTHER && w->row_way[k] > SHORT) return false;
+        if (unevenness(w, k) > SMOOTHER && w->row_way[k] > most) return false;
     return true;
+}
+
+// C and g at the part s of the way; the violation of all position constraints there, NAN: not to be had
+static double evaluate_inside(kd_rank_watch *w, const kd_state *x, double s, bool quintic)
+{
+    double slope, sum = 0;
+    for (int i = 0; i < w->dims.np; i++)
+        w->inner[i] = cubic(w, x, i, s, &slope) + (quintic ? quintic_part(w, x, i, s) : 0);
+    if (kd_eom_at_instant(w->data, &w->inputs, w->t + s * (x->t - w->t), x) != KD_EVAL_OK) return NAN;
+    kd_eom_at_position(w->data, w->inner, x->s);
+    if (!kd_rank_read(w)) return NAN;
+    kd_rank_scale(w);
+    for (int k = 0; k < w->nactive; k++)
+        if (is_position(w, k)) sum += row_violation(w, k) * row_violation(w, k);
+    return sqrt(sum);
+}
+
+// Is a point with this violation and at least this singular value beside one branch alone?
+static bool is_beside(double K, double eps, double sigma)
+{
+    return sigma > NO_SIGMA && SAFETY * K * eps <= CERTAIN * sigma * sigma;
+}
+
+typedef enum way { WAY_LOST, WAY_COARSE, WAY_KEPT } way;
+
+// Does the polynomial, looked at in so many parts, lead from one end of the step to the other beside one branch, by Newton
+// and Kantorovich? Between two points sigma falls by half of what C changes at most, if it returns (Weyl). C is that of x then
+static way follow_way(kd_rank_watch *w, const kd_state *x, int parts, double K, bool quintic)
+{
+    double eps_before = 0, sigma_before = 0;
+    way    found = WAY_KEPT;
+    for (int k = 0; k <= parts && found != WAY_LOST; k++) {
+        const double eps = evaluate_inside(w, x, (double)k / parts, quintic);
+        const double sigma = isnan(eps) ? 0 : kd_rank_least(w);
+        if (!is_beside(K, eps, sigma)) found = WAY_LOST;
+        const double least = k == 0 ? sigma : 0.5 * (sigma_before + sigma - SAFETY * kd_rank_difference(w, w->C_inner));
+        if (found == WAY_KEPT && !is_beside(K, fmax(eps_before, eps), least)) found = WAY_COARSE;
+        eps_before = eps, sigma_before = sigma;
+        memcpy(w->C_inner, w->C, (size_t)w->nactive * (size_t)w->dims.nv * sizeof *w->C);
+    }
+    return found;
+}
+
+// A long chain has a small singular value everywhere: where that alone lets its rank be in doubt, the way itself tells, in
+// more and more parts
+static bool keeps_branch(kd_rank_watch *w, const kd_state *x, double step, bool quintic)
+{
+    double K = fmax(w->K, change_of_C(w) / (w->path + step));
+    way    found = WAY_COARSE;
+    for (int k = 0; k < w->nactive; k++) K = fmax(K, w->row_K[k]);
+    for (int parts = 4; parts <= MOST_PARTS && found == WAY_COARSE; parts *= 4)
+        found = follow_way(w, x, parts, K, quintic);
+    // what was judged is the end of the step
+    if (found != WAY_KEPT && kd_rank_evaluate(w, x)) kd_rank_scale(w);
+    return found == WAY_KEPT;
 }
 
 // t_judged, smooth of the step to x. false: nothing is to be feared, or nothing can be said
@@ -596,8 +443,9 @@ static bool judge(kd_rank_watch *w, const kd_state *x)
     w->t_judged = NAN;
     if (!may_turn(w, step) || !look_between(w, x, step)) return false;
     w->smooth = smooth_part(w, SMOOTH, 2);
-    if (w->smooth < 1 && look_closer(w, x)) w->smooth = fmax(w->smooth, smooth_part(w, SMOOTHER, 4));
-    if (w->smooth < 1 && !lost_rank(w, step)) w->smooth = 1;
+    const bool closer = w->smooth < 1 && look_closer(w, x);
+    if (closer) w->smooth = fmax(w->smooth, smooth_part(w, SMOOTHER, 4));
+    if (w->smooth < 1 && (!lost_rank(w, step) || keeps_branch(w, x, step, closer))) w->smooth = 1;
     w->t_judged = x->t;
     memcpy(w->p_judged, x->p, (size_t)w->dims.np * sizeof *x->p);
     return true;
@@ -612,18 +460,18 @@ kd_status kd_rank_watch_start(kd_rank_watch *w, const kd_state *x, char *message
         if (i < nlambda ? x->active_lambda[i] : x->active_mu[i - nlambda]) w->active[w->nactive++] = i;
     w->stopped = false;
     memset(w->C, 0, (size_t)m * (size_t)n * sizeof *w->C); // rows have other places now
-    w->known = evaluate_constraints(w, x);
+    w->known = kd_rank_evaluate(w, x);
     if (!w->known) return outcome(w, KD_OK, message, size);
     // scales at the start: from here on sigma is compared with what it was
     for (int k = 0; k < w->nactive; k++) {
-        double length = sqrt(product(w, k, k));
+        double length = sqrt(kd_rank_product(w, k, k));
         w->R[k] = length > 0 ? 1 / length : 1;
     }
-    scale_rows(w);
+    kd_rank_scale(w);
     // as many independent rows as there are
-    w->rank = choose_rows(w, w->nactive < n ? w->nactive : n);
+    w->rank = kd_rank_choose(w, w->nactive < n ? w->nactive : n);
     memset(w->vector, 0, (size_t)m * sizeof *w->vector);
-    w->sigma = least_singular_value(w);
+    w->sigma = kd_rank_least(w);
     w->eps = violation(w, false);
     w->K = 0;
     w->path = 0;
@@ -652,15 +500,15 @@ static void measure(kd_rank_watch *w, double t, bool held)
         w->t_last = t;
     }
     // the watched rows; where they are not certain, other ones of the redundant set may be
-    w->sigma = least_singular_value(w);
+    w->sigma = kd_rank_least(w);
     w->eps = violation(w, held);
     if (is_certain(w) || w->rank == w->nactive) return;
-    if (choose_rows(w, w->rank) < w->rank) { // of redundant rows others may be better here
+    if (kd_rank_choose(w, w->rank) < w->rank) { // of redundant rows others may be better here
         w->sigma = 0;
         return;
     }
     memset(w->vector, 0, (size_t)w->rank * sizeof *w->vector);
-    w->sigma = least_singular_value(w);
+    w->sigma = kd_rank_least(w);
 }
 
 // The constraints with the largest parts of the vector that vanishes
@@ -740,7 +588,7 @@ void kd_rank_watch_doubt(kd_rank_watch *w)
 static kd_status look_here(kd_rank_watch *w, const kd_state *x, bool doubtful, bool held, char *message, size_t size)
 {
     char with[80];
-    if (!held) scale_rows(w);
+    if (!held) kd_rank_scale(w);
     if (!held) measure_rows(w, x);
     measure(w, x->t, held);
     kd_text(with, sizeof with, "a violation of %.2g", w->eps);
@@ -769,7 +617,7 @@ kd_status kd_rank_watch_look(kd_rank_watch *w, const kd_state *x, char *message,
     w->path += step;
     // what was judged had C of this end, if nothing moved it since; the integrator will find out where it cannot be evaluated
     const bool held = looked && memcmp(w->p_judged, x->p, (size_t)w->dims.np * sizeof *x->p) == 0;
-    if (status == KD_OK && !far && (held || evaluate_constraints(w, x)))
+    if (status == KD_OK && !far && (held || kd_rank_evaluate(w, x)))
         status = look_here(w, x, doubtful, held, message, size);
     w->t_judged = NAN;
     remember(w, x);
