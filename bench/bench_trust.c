@@ -13,14 +13,17 @@
 #define SHOWN 100    // failures that are told one by one
 #define FULL 3000
 #define QUICK 300
-#define MORE 10 // one tenth of them more: families that came later, so that the earlier runs stay the same
+#define PASSAGES 500000 // number of the first one
+#define MORE 10         // one tenth of them more: families that came later, so that the earlier runs stay the same
 
 static const trust_family families[] = {trust_pulse,  trust_bump,  trust_impact,  trust_singular,
                                         trust_scaled, trust_kink,  trust_chatter, trust_innocent,
-                                        trust_teeth,  trust_stops, trust_mixed};
-#define FIRST 8  // families of the first runs
-#define MIXED 10 // the last one, by --mixed only
-#define FAMILIES MIXED
+                                        trust_teeth,  trust_stops, trust_mixed,   trust_passage};
+#define FIRST 8     // families of the first runs
+#define FAMILIES 10 // of all but the last two
+#define MIXED 10    // by --mixed only
+#define PASSAGE 11  // by --passages, and one tenth more
+#define ALL 12
 
 static const trust_method methods[] = {
     {KD_PSF, KD_RADAU, false},         {KD_PSF1, KD_RADAU, false},        {KD_GGL, KD_RADAU, false},
@@ -52,6 +55,7 @@ typedef struct tally {
     const char *family;
     int         runs, done, clean, silent, alarm, late, crashed, refused, broken, right, forks;
     double      worst, seconds;
+    int         plain;
 } tally;
 
 static const char *word_of(const trust_outcome *o)
@@ -107,6 +111,7 @@ static bool count(tally *t, const trust_outcome *o)
     t->clean += o->ending == TRUST_DONE && o->clean;
     t->right += o->ending == TRUST_DONE && o->error <= RIGHT;
     t->silent += silent;
+    t->plain += o->ending == TRUST_DONE && o->clean && !(o->plain <= WRONG);
     t->alarm += alarm;
     t->late += o->ending == TRUST_NEVER_ENDS;
     t->crashed += o->ending == TRUST_CRASHED;
@@ -117,9 +122,10 @@ static bool count(tally *t, const trust_outcome *o)
     return silent || alarm || o->ending == TRUST_NEVER_ENDS || o->ending == TRUST_CRASHED || o->ending == TRUST_BROKEN;
 }
 
-static bool chosen = false; // all models with the method that kardan chooses, in place of all methods
-static bool rest = false;   // with those of the second list
-static bool mixed = false;  // several traps in each model
+static bool chosen = false;   // all models with the method that kardan chooses, in place of all methods
+static bool rest = false;     // with those of the second list
+static bool mixed = false;    // several traps in each model
+static bool passages = false; // linkages through singular positions
 
 // A motion that comes to where two ways part may take the other one by an error of some tolerances: once more with a condition
 // that knows what such errors become
@@ -162,7 +168,7 @@ static void rows(bench *b, const tally *t)
     tally all = {.family = "all"};
     bench_say(b, "\n  %-9s %5s %5s %5s %5s %7s %6s %6s %5s %8s %10s %8s\n", "family", "runs", "done", "clean", "right",
               "refused", "silent", "alarm", "late", "crashed", "worst/tol", "CPU s");
-    for (int i = 0; i <= MIXED; i++) {
+    for (int i = 0; i < ALL; i++) {
         if (t[i].runs == 0) continue;
         bench_say(b, "  %-9s %5d %5d %5d %5d %7d %6d %6d %5d %8d %10.3g %8.1f\n", t[i].family, t[i].runs, t[i].done,
                   t[i].clean, t[i].right, t[i].refused, t[i].silent, t[i].alarm, t[i].late, t[i].crashed + t[i].broken,
@@ -174,6 +180,7 @@ static void rows(bench *b, const tally *t)
         all.late += t[i].late;
         all.refused += t[i].refused;
         all.forks += t[i].forks;
+        all.plain += t[i].plain;
         all.crashed += t[i].crashed + t[i].broken;
     }
     bench_say(b, "\n");
@@ -181,11 +188,13 @@ static void rows(bench *b, const tally *t)
     bench_row(b, bench_exactly(0), NAN, all.silent, "", "success, clean, error above 1000 tolerances", "silent_wrong");
     bench_row(b, bench_no_goal(false), NAN, all.forks, "", "of them wrong but for ways that part within 10 tolerances",
               "forks");
+    bench_row(b, bench_no_goal(false), NAN, all.plain, "", "the same, not divided by what the motion makes of errors",
+              "silent_plain");
     bench_row(b, bench_below(1), NAN, 100.0 * all.alarm / all.runs, "%",
               "success, not clean, error below 10 tolerances", "false_alarm");
     bench_row(b, bench_exactly(0), NAN, all.late, "", "more than 20 s of processor time", "never_ends");
     bench_row(b, bench_exactly(0), NAN, all.crashed, "", "", "crashed");
-    for (int i = 0; i <= MIXED; i++)
+    for (int i = 0; i < ALL; i++)
         if (t[i].runs > 0)
             bench_row(b, bench_no_goal(false), NAN, 100.0 * t[i].refused / t[i].runs, "%",
                       "ended with a failure and a reason", "refused.%s", t[i].family);
@@ -193,10 +202,11 @@ static void rows(bench *b, const tally *t)
 
 static void random_runs(bench *b)
 {
-    tally t[MIXED + 1] = {{0}};
+    tally t[ALL] = {{0}};
     int   shown = 0, runs = bench_quick(b) ? QUICK : FULL;
     for (int i = 0; i < runs; i++) one_run(b, i, i % FIRST, t, &shown);
     for (int i = runs; i < runs + runs / MORE; i++) one_run(b, i, FIRST + i % (FAMILIES - FIRST), t, &shown);
+    for (int i = PASSAGES; i < PASSAGES + runs / MORE; i++) one_run(b, i, PASSAGE, t, &shown);
     if (shown > SHOWN) bench_say(b, "  ... and %d more\n", shown - SHOWN);
     rows(b, t);
 }
@@ -204,11 +214,12 @@ static void random_runs(bench *b)
 // Models with these numbers: some of those of always again, or further ones, of all families in turn
 static void some_runs(bench *b, int first, int count, bool further)
 {
-    tally t[MIXED + 1] = {{0}};
+    tally t[ALL] = {{0}};
     int   shown = 0;
     for (int i = first; i < first + count; i++)
         one_run(b, i,
                 mixed      ? MIXED
+                : passages ? PASSAGE
                 : further  ? i % FAMILIES
                 : i < FULL ? i % FIRST
                            : FIRST + i % (FAMILIES - FIRST),
@@ -225,6 +236,8 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "--others") == 0) rest = true, argv[1] = argv[0], argv++, argc--;
     // --mixed: several traps in each model
     if (argc > 1 && strcmp(argv[1], "--mixed") == 0) mixed = true, argv[1] = argv[0], argv++, argc--;
+    // --passages: linkages through singular positions
+    if (argc > 1 && strcmp(argv[1], "--passages") == 0) passages = true, argv[1] = argv[0], argv++, argc--;
     // FIRST COUNT: other models than those of always, or some of those
     const bool further = argc >= 4 && strcmp(argv[1], "--further") == 0;
     const bool some = further || (argc >= 4 && strcmp(argv[1], "--again") == 0);

@@ -55,6 +55,7 @@ void trust_innocent(trust_dice *dice, trust_case *c); // nothing planted
 void trust_teeth(trust_dice *dice, trust_case *c);    // forces with many jumps or kinks in a coordinate
 void trust_stops(trust_dice *dice, trust_case *c);    // pendulums between elastic stops, many bounces
 void trust_mixed(trust_dice *dice, trust_case *c);    // a drive with kinks, a pulse and a stiff contact in one model
+void trust_passage(trust_dice *dice, trust_case *c);  // other linkages that could turn over, six-bars among them
 
 // ---- references -----------------------------------------------------------------------------------------------------
 // y' = f(t, y) by extrapolation of the midpoint rule to order 10; the caller says how long steps may be, and where f is
@@ -94,6 +95,7 @@ typedef struct trust_outcome {
     kd_status          status;
     bool               clean;
     double             error; // largest distance from the reference in tolerances, times condition
+    double             plain; // the same without the condition
     double             seconds;
     long               steps;
     kd_integrator_kind integrator; // that it began with

@@ -32,8 +32,9 @@ static void judge(run *r, int i)
 {
     const double *at = r->pose + 7 * r->c->body, *right = r->c->r[i];
     double        off = hypot(at[0] - right[0], hypot(at[1] - right[1], at[2] - right[2]));
-    double        unit = (r->rtol * r->c->length + r->atol) * r->c->condition[i];
-    if (!(off / unit <= r->outcome.error)) r->outcome.error = off / unit;
+    double        unit = r->rtol * r->c->length + r->atol, grown = unit * r->c->condition[i];
+    if (!(off / unit <= r->outcome.plain)) r->outcome.plain = off / unit;
+    if (!(off / grown <= r->outcome.error)) r->outcome.error = off / grown;
 }
 
 static kd_eval output(const kd_state *x, bool at_time, void *context)

@@ -38,11 +38,13 @@ struct kd_rank_watch {
     double       *row_eps, *row_end;             // (m) violation of each row at the last look; at the end of the step
     double       *row_between, *row_way;         // (m) largest violation inside the step; d of the row
     double       *row_noise;                     // (m) violation that errors of both ends explain
+    double       *left[2];                       // (nv) the row that vanishes first, then and now
     double       *row_hidden;                    // (m) 1: it changes with coordinates that have no entry in it
     double        t_last;                        // of C_last
     double        t_judged, smooth; // end of the step that was judged, NAN: none; part of it that is smooth
     double       *p_judged;         // (np) there: C and row_end belong to them
     bool          known, stopped;   // there is a matrix to compare with; a function asked to stop
+    bool          passed;           // the step that was judged may have passed a singular position
     bool          doubtful;         // the step to the next look could not be verified
 };
 
@@ -68,5 +70,12 @@ double kd_rank_least(kd_rank_watch *w);
 
 // |C - other|
 double kd_rank_difference(const kd_rank_watch *w, const double *other);
+
+// ---- rank_watch_words.c: KD_ERR_RANK_CHANGE with the reason in message ----------------------------------------------
+
+// Branches cannot be told apart at t, as of a violation or a turn
+kd_status kd_rank_watch_tell_branch(const kd_rank_watch *w, double t, const char *with, char *message, size_t size);
+// Rounding, which turns velocities by so much [rad], hides the direction of the motion
+kd_status kd_rank_watch_tell_noise(const kd_rank_watch *w, double t, double turned, char *message, size_t size);
 
 #endif

@@ -56,6 +56,7 @@
 #define LONGEST 3.0    // natural units of a step beyond which polynomials tell nothing, if it cannot be taken back
 #define SHORT 0.01     // natural units of a step that is not taken back: it is smooth or it turned
 #define SHORT_FROM_REST 1e-4 // the same from rest
+#define KEPT 0.2             // part of the row that vanishes first that a step leaves far from singular positions
 #define FASTER 2.0           // growth of the speed in a step that is looked at
 #define AIMED 0.8            // of the size that would just be smooth
 #define SHORTER 0.25         // part of a step to which it is shortened at most
@@ -65,7 +66,6 @@
 #define MOST_PARTS 64        // of a step whose way is followed
 #define MOST_CURVED 10       // K of a row of length 1 at most, in natural units
 #define SAFETY 2             // of K beside what was seen of it
-#define NAMED 0.3            // entries beside the largest one that are worth a name
 
 // ---- life cycle -----------------------------------------------------------------------------------------------------
 
@@ -96,6 +96,7 @@ static void cut(kd_rank_watch *w)
     double **const rows[] = {&w->row_K,   &w->row_eps,   &w->row_end,   &w->row_between,
                              &w->row_way, &w->row_noise, &w->row_hidden};
     for (int k = 0; k < 3; k++) w->rate[k] = kd_cut_double(a, d.np);
+    for (int k = 0; k < 2; k++) w->left[k] = kd_cut_double(a, d.nv);
     w->p_before = kd_cut_double(a, d.np);
     w->v_before = kd_cut_double(a, d.nv);
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) *rows[k] = kd_cut_double(a, m);
@@ -347,13 +348,36 @@ static double unevenness(const kd_rank_watch *w, int k)
     return most > 0 && eps > 0 ? eps / most : 0; // without K a row has no branches
 }
 
-// With what C at the end of the step says: can it have lost its rank on the way? By Weyl not if the singular values at both
-// ends are larger than what C can have changed: as a whole, row by row, or in the rows that are not smooth, whose bodies
-// alone can have turned. A row that hardly moves while others do may look uneven, but has no singular position within reach.
-static bool lost_rank(kd_rank_watch *w, double step)
+// What is left of all rows together in the direction that vanishes first, y = C' u, u the left singular vector of sigma
+static void vanishing_row(const kd_rank_watch *w, const double *C, double *y)
 {
-    const double before = w->sigma - SAFETY * w->K * w->path, after = kd_rank_least(w);
-    const double K = fmax(w->K, change_of_C(w) / (w->path + step));
+    memset(y, 0, (size_t)w->dims.nv * sizeof *y);
+    for (int k = 0; k < w->rank; k++) {
+        const double *row = C + (ptrdiff_t)w->kept[k] * w->dims.nv;
+        int           count;
+        const int    *column = kd_rank_columns(w, w->kept[k], &count);
+        for (int e = 0; e < count; e++) y[column[e]] += w->vector[k] * row[column[e]];
+    }
+}
+
+// Did this row turn round, or lose most of itself, since the last matrix? It does so next to a singular position, where
+// accelerations change fast; after: sigma at the end of the step
+static bool has_passed(kd_rank_watch *w, double after)
+{
+    const int n = w->dims.nv;
+    if (!(after > 0)) return true;
+    vanishing_row(w, w->C_last, w->left[0]);
+    vanishing_row(w, w->C, w->left[1]);
+    const double then = kd_dot(n, w->left[0], w->left[0]), now = kd_dot(n, w->left[1], w->left[1]);
+    return kd_dot(n, w->left[0], w->left[1]) < KEPT * fmax(then, now);
+}
+
+// With what C at the end of the step says (after: sigma there): can it have lost its rank on the way? By Weyl not if the
+// singular values at both ends are larger than what C can have changed: as a whole, row by row, or in the rows that are not
+// smooth, whose bodies alone can have turned. A row that hardly moves while others do may look uneven, but has no singular position within reach.
+static bool lost_rank(kd_rank_watch *w, double step, double after)
+{
+    const double before = w->sigma - SAFETY * w->K * w->path, K = fmax(w->K, change_of_C(w) / (w->path + step));
     double       all = 0, uneven = 0;
     for (int k = 0; k < w->nactive; k++) {
         all += pow(w->row_K[k] * w->row_way[k], 2);
@@ -445,7 +469,9 @@ static bool judge(kd_rank_watch *w, const kd_state *x)
     w->smooth = smooth_part(w, SMOOTH, 2);
     const bool closer = w->smooth < 1 && look_closer(w, x);
     if (closer) w->smooth = fmax(w->smooth, smooth_part(w, SMOOTHER, 4));
-    if (w->smooth < 1 && (!lost_rank(w, step) || keeps_branch(w, x, step, closer))) w->smooth = 1;
+    const double after = kd_rank_least(w);
+    w->passed = has_passed(w, after);
+    if (w->smooth < 1 && (!lost_rank(w, step, after) || keeps_branch(w, x, step, closer))) w->smooth = 1;
     w->t_judged = x->t;
     memcpy(w->p_judged, x->p, (size_t)w->dims.np * sizeof *x->p);
     return true;
@@ -511,57 +537,6 @@ static void measure(kd_rank_watch *w, double t, bool held)
     w->sigma = kd_rank_least(w);
 }
 
-// The constraints with the largest parts of the vector that vanishes
-static void name_rows(const kd_rank_watch *w, char *text, size_t size)
-{
-    double      largest = kd_norm_max(w->rank, w->vector);
-    const char *comma = "";
-    // three names at most, in the order of the equations
-    for (int k = 0, count = 0; k < w->rank && count < 3; k++) {
-        char name[128];
-        int  i = w->active[w->kept[k]], nlambda = w->dims.nlambda;
-        if (!(fabs(w->vector[k]) >= NAMED * largest)) continue;
-        kd_eom_name(w->eom, i < nlambda ? KD_NAME_LAMBDA : KD_NAME_MU, i < nlambda ? i : i - nlambda, name,
-                    sizeof name);
-        kd_text_append(text, size, "%s%s", comma, name);
-        comma = ", ";
-        count++;
-    }
-}
-
-// reason: why it cannot be told what follows
-static kd_status tell_rank(const kd_rank_watch *w, double t, const char *reason, char *message, size_t size)
-{
-    kd_text(message, size, "at t = %.9g the motion comes to a singular position of ", t);
-    name_rows(w, message, size);
-    kd_text_append(message, size, ": these constraints nearly depend on each other (least singular value %.2g), and %s",
-                   w->sigma, reason);
-    return KD_ERR_RANK_CHANGE;
-}
-
-// The same, where branches cannot be told apart, as of a violation or a turn
-static kd_status tell_branch(const kd_rank_watch *w, double t, const char *with, char *message, size_t size)
-{
-    char reason[300];
-    kd_text(reason, sizeof reason,
-            "with %s it cannot be told on which branch it goes on; try a form that holds the positions (psf, "
-            "statespace, or projection: always) or a smaller tolerance",
-            with);
-    return tell_rank(w, t, reason, message, size);
-}
-
-// The same, where rounding hides the direction of the motion
-static kd_status tell_noise(const kd_rank_watch *w, double t, char *message, size_t size)
-{
-    char reason[300];
-    kd_text(reason, sizeof reason,
-            "rounding of the positions turns the velocities by %.2g rad there, so that no step, however short, fulfils "
-            "the equations within the tolerance; try the decomposition svd, psf or statespace with radau, or a larger "
-            "tolerance",
-            turned_by_rounding(w));
-    return tell_rank(w, t, reason, message, size);
-}
-
 void kd_rank_watch_go_on(kd_rank_watch *w, const kd_state *x)
 {
     if (w->known) remember(w, x);
@@ -579,6 +554,11 @@ double kd_rank_watch_judge(kd_rank_watch *w, const kd_state *x)
     return (x->t - w->t) * fmax(SHORTER, AIMED * w->smooth);
 }
 
+bool kd_rank_watch_passed(const kd_rank_watch *w, double t)
+{
+    return w->t_judged == t && w->passed;
+}
+
 void kd_rank_watch_doubt(kd_rank_watch *w)
 {
     w->doubtful = true;
@@ -592,9 +572,9 @@ static kd_status look_here(kd_rank_watch *w, const kd_state *x, bool doubtful, b
     if (!held) measure_rows(w, x);
     measure(w, x->t, held);
     kd_text(with, sizeof with, "a violation of %.2g", w->eps);
-    if (!is_certain(w)) return tell_branch(w, x->t, with, message, size);
+    if (!is_certain(w)) return kd_rank_watch_tell_branch(w, x->t, with, message, size);
     // a step that cannot be verified: noise of the velocities, which shorter steps do not lessen
-    return doubtful && is_noisy(w) ? tell_noise(w, x->t, message, size) : KD_OK;
+    return doubtful && is_noisy(w) ? kd_rank_watch_tell_noise(w, x->t, turned_by_rounding(w), message, size) : KD_OK;
 }
 
 kd_status kd_rank_watch_look(kd_rank_watch *w, const kd_state *x, char *message, size_t size)
@@ -613,7 +593,7 @@ kd_status kd_rank_watch_look(kd_rank_watch *w, const kd_state *x, char *message,
     const bool judged = w->t_judged == x->t, looked = judged || (step < LONGEST && judge(w, x));
     kd_status  status = KD_OK;
     if (looked && w->smooth < (judged && is_short(w) ? 1 : TURNED))
-        status = tell_branch(w, x->t, "a step that turns there", message, size);
+        status = kd_rank_watch_tell_branch(w, x->t, "a step that turns there", message, size);
     w->path += step;
     // what was judged had C of this end, if nothing moved it since; the integrator will find out where it cannot be evaluated
     const bool held = looked && memcmp(w->p_judged, x->p, (size_t)w->dims.np * sizeof *x->p) == 0;

@@ -22,6 +22,8 @@ bool kd_rank_watch_wants(const kd_rank_watch *watch, double h);
 // The end of a step that can be taken back: the length [s] with which it could be told whether it went over to another
 // branch; INFINITY: it can be told. Does not allocate.
 double kd_rank_watch_judge(kd_rank_watch *watch, const kd_state *x);
+// May the step to t that was judged last have passed a singular position?
+bool kd_rank_watch_passed(const kd_rank_watch *watch, double t);
 // The next look is at the end of a step that does not fulfil the equations inside it, however short it is made: it ends
 // the run if rounding of the positions is the reason, because of a singular position that is near.
 void kd_rank_watch_doubt(kd_rank_watch *watch);

@@ -319,7 +319,9 @@ static kd_status judge(kd_simulation *s, kd_step_verdict *verdict)
     if (status < 0 || verdict->h < INFINITY) return status;
     if (s->ranks && kd_simulation_may_take_back(s)) look_at_branches(s, verdict);
     if (verdict->h < INFINITY) return status;
-    return s->verify ? kd_verify_look(s->verify, verdict) : KD_OK;
+    // accelerations change fastest where constraints nearly depend on each other, whatever the steps before looked like
+    const bool singular = s->ranks && kd_rank_watch_passed(s->ranks, kd_integrator_time(s->integrator));
+    return s->verify ? kd_verify_look(s->verify, singular, verdict) : KD_OK;
 }
 
 // The step does not stand, but cannot be made shorter: it is remembered as not verified.

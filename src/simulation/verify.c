@@ -339,8 +339,8 @@ static bool is_wanted(const kd_verify *self, const kd_step_ends *e)
     const double h = e->t1 - e->t0;
     const double longer = self->calm ? CALM_LONGER : LONGER, more = self->calm ? CALM_LONGER : GREW;
     const bool   grew = h > SHORT * self->span && (h > longer * self->h_known || h > more * self->h_last);
-    // doubt of the method or here, longer than before, long since, after a rejection, long and idle
-    return e->doubtful || has_set_in(self, h) || self->doubt > e->t0 || !isnan(self->odd) || grew ||
+    // doubt of the method or here, past a singular position, longer than before, long since, after a rejection, long and idle
+    return e->doubtful || self->singular || has_set_in(self, h) || self->doubt > e->t0 || !isnan(self->odd) || grew ||
            self->since >= self->pause || self->troubled > 0 || is_long(self, h) ||
            (self->idle && points_in(self, h) > 1);
 }
@@ -411,7 +411,7 @@ static kd_status check(kd_verify *self, const kd_step_ends *e, kd_step_verdict *
     // a time that was in doubt comes first, then points of the golden sequence
     const double h = e->t1 - e->t0;
     const bool   doubted = self->doubt > e->t0 && self->doubt < e->t1;
-    const bool   careful = self->doubt > e->t0 || has_set_in(self, h);
+    const bool   careful = self->singular || self->doubt > e->t0 || has_set_in(self, h);
     const int    count = careful && points_in(self, h) < CAREFUL ? CAREFUL : points_in(self, h);
     const double inside =
         fmax(INSIDE, 1 - 1 / (double)count); // many points leave no more than their distance at the ends
@@ -496,7 +496,7 @@ static int count_nodes_before(const kd_verify *self, const kd_step_ends *e)
     return self->before[0].t - self->before[1].t >= least ? self->chain_most : 1;
 }
 
-kd_status kd_verify_look(kd_verify *self, kd_step_verdict *verdict)
+kd_status kd_verify_look(kd_verify *self, bool singular, kd_step_verdict *verdict)
 {
     kd_step_ends e;
     kd_status    status = KD_OK;
@@ -506,6 +506,7 @@ kd_status kd_verify_look(kd_verify *self, kd_step_verdict *verdict)
         kd_verify_restart(self);
         return KD_OK;
     }
+    self->singular = singular;
     take_slopes(self, &e);
     // the steps before are of use where they end here and are not much shorter
     self->chained = count_nodes_before(self, &e);

@@ -4,6 +4,7 @@
 #define KD_SIMULATION_VERIFY_H
 
 #include <math.h>
+#include <stdbool.h>
 
 #include <kardan/simulation.h>
 
@@ -30,8 +31,8 @@ void kd_verify_run(kd_verify *self, double t_end);
 void kd_verify_restart(kd_verify *self);
 // As after creation: a restart is like new.
 void kd_verify_anew(kd_verify *self);
-// After an accepted step. KD_OK, or a function asked to stop
-kd_status kd_verify_look(kd_verify *self, kd_step_verdict *verdict) KD_NODISCARD;
+// After an accepted step; singular: it may have passed a singular position. KD_OK, or a function asked to stop
+kd_status kd_verify_look(kd_verify *self, bool singular, kd_step_verdict *verdict) KD_NODISCARD;
 // The step that was looked at last did not stand, but cannot be made shorter: it is kept.
 void                   kd_verify_keep(kd_verify *self, const kd_step_verdict *verdict);
 const kd_verification *kd_verify_result(const kd_verify *self);

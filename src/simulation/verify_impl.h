@@ -53,6 +53,7 @@ struct kd_verify {
     long             rejected;            // attempts that the integrator has rejected so far
     int              troubled;            // so many steps are still to be checked since it last did
     double           h_known, h_last;     // longest step that was checked lately, last step
+    bool             singular;            // this step may have passed a singular position
     bool             late;                // the method does not evaluate at the start of a step
     double           change, change_last; // of the slopes in this step and in the last one, in tolerances
     double           t_start, span;       // of all runs

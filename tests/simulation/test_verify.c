@@ -108,7 +108,7 @@ static bool stands(fixture *f, double size, bool stiff)
     assert_int_equal(kd_integrator_step(f->it, INFINITY), KD_OK);
     f->s.A = size * f->tolerance[f->s.pushed] * f->s.m / f->h;
     f->s.k = stiff ? 1e9 * f->s.m / f->h : 0;
-    assert_int_equal(kd_verify_look(f->verify, &verdict), KD_OK);
+    assert_int_equal(kd_verify_look(f->verify, false, &verdict), KD_OK);
     assert_int_equal(kd_verify_result(f->verify)->checked, checked + 1);
     return verdict.h >= f->h;
 }
@@ -262,7 +262,7 @@ static double step_with(fixture *f, double (*while_looking)(masses *, double))
     f->s.course = quartic;
     assert_int_equal(kd_integrator_step(f->it, INFINITY), KD_OK);
     f->s.course = while_looking;
-    assert_int_equal(kd_verify_look(f->verify, &verdict), KD_OK);
+    assert_int_equal(kd_verify_look(f->verify, false, &verdict), KD_OK);
     return verdict.h;
 }
 
@@ -330,7 +330,7 @@ static void not_a_number_does_not_stand(void **state)
         broken.component = k / 2;
         changed.rhs = broken_rhs;
         f.dae->methods = &changed;
-        assert_int_equal(kd_verify_look(f.verify, &verdict), KD_OK);
+        assert_int_equal(kd_verify_look(f.verify, false, &verdict), KD_OK);
         f.dae->methods = broken.form;
         assert_true(verdict.h < f.h);
         assert_true(verdict.size > 1e300);
