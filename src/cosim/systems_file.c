@@ -306,13 +306,16 @@ static kd_cosim_system *read_process_system(reader *r, const char *name, const k
     kd_process_run           run = {.patience = 20, .input = input, .output = output};
     if (!KD_NODE_IS_MAP(&r->findings, node, KEYS)) return NULL;
     kd_node_number_of(&r->findings, node, "process", "", &port);
+    // port and patience, each told where it stands
     kd_node_number_of(&r->findings, node, "patience", "s", &run.patience);
     if (r->findings.count == before && !(port == floor(port) && port >= 1 && port <= 65535))
         say(r, kd_node_find(node, "process"),
             "a port from 1 to 65535 is expected here, at which the other program listens");
     if (!(run.patience > 0)) say(r, kd_node_find(node, "patience"), "a time above 0 is expected here");
+    // what goes over the wire, by names of ports
     run.ninputs = read_ports(r, kd_node_find(node, "inputs"), input);
     run.noutputs = read_ports(r, kd_node_find(node, "outputs"), output);
+    // the shared key is a file: a secret does not belong into this one
     const kd_node *key = kd_node_find(node, "key");
     if (key && is_scalar(r, key, "the file of a key is expected here")) {
         path_of(r, key, path);
@@ -374,12 +377,14 @@ static void read_formulas(reader *r, const kd_node *node, formulas *f)
     static const char *const OUTPUT[] = {"value", "unit"};
     const kd_node           *inputs = kd_node_find(node, "inputs"), *outputs = kd_node_find(node, "outputs"),
                   *parameters = kd_node_find(node, "parameters");
+    // inputs: name and unit
     if (inputs && kd_node_is_map(&r->findings, inputs, NULL, 0) && has_room(r, inputs))
         for (int i = 0; i < inputs->n; i++) {
             check_name(r, &inputs->item[2 * i]);
             f->input[f->ninputs++] =
                 (kd_port){copy(r, inputs->item[2 * i].text), read_unit(r, &inputs->item[2 * i + 1]), 0};
         }
+    // parameters: name and number
     if (parameters && kd_node_is_map(&r->findings, parameters, NULL, 0) && has_room(r, parameters))
         for (int i = 0; i < parameters->n; i++) {
             double value = 0;
@@ -387,6 +392,7 @@ static void read_formulas(reader *r, const kd_node *node, formulas *f)
             (void)kd_node_number(&r->findings, &parameters->item[2 * i + 1], NULL, &value);
             f->parameter[f->nparameters++] = (kd_named_number){copy(r, parameters->item[2 * i].text), value};
         }
+    // outputs: an expression, alone or with its unit
     if (!kd_node_is_map(&r->findings, outputs, NULL, 0) || !has_room(r, outputs)) return;
     for (int i = 0; i < outputs->n; i++) {
         const kd_node *value = &outputs->item[2 * i + 1], *law = value;
@@ -396,6 +402,7 @@ static void read_formulas(reader *r, const kd_node *node, formulas *f)
             law = kd_node_find(value, "value");
             unit = read_unit(r, kd_node_find(value, "unit"));
         }
+        // an expression that is missing is told where the output stands
         if (!law || law->type != KD_NODE_SCALAR || !law->text[0]) {
             say(r, value, "an expression is expected here: {value: k*x, unit: N}");
             continue;
@@ -417,8 +424,10 @@ static kd_cosim_system *read_expression_system(reader *r, const char *name, cons
         return NULL;
     }
     const int before = r->findings.count;
+    // every field is read, so that all mistakes are told at once
     if (KD_NODE_IS_MAP(&r->findings, node, KEYS)) read_formulas(r, node, f);
     if (r->findings.count == before && !r->cosim->arena.failed) {
+        // expressions are compiled when the names of all inputs are known
         const kd_status status =
             kd_expression_system_create(name, f->input, f->ninputs, f->output, f->formula, f->noutputs, f->parameter,
                                         f->nparameters, &system, &fault);
@@ -436,6 +445,7 @@ static void read_systems(reader *r, const kd_node *node)
     kd_cosim *c = r->cosim;
     if (!kd_node_is_map(&r->findings, node, NULL, 0)) return;
     if (node->n < 1) say(r, node, "systems by their names are expected here");
+    // names first: an entry with a wrong one is read all the same
     for (int i = 0; i < node->n; i++) {
         const kd_node   *key = &node->item[2 * i], *value = &node->item[2 * i + 1];
         kd_cosim_system *system = NULL;
@@ -445,6 +455,7 @@ static void read_systems(reader *r, const kd_node *node)
             return;
         }
         const char *name = copy(r, key->text);
+        // the key that is there tells the kind of system
         if (value->type == KD_NODE_MAP && kd_node_find(value, "model"))
             system = read_model_system(r, name, value);
         else if (value->type == KD_NODE_MAP && kd_node_find(value, "fmu"))
@@ -558,6 +569,7 @@ static void read_connection(reader *r, const kd_node *key, const kd_node *value)
     kd_connection            l = {.factor = 1};
     double                   factor = 1, units;
     const kd_node           *from = value;
+    // short form: the output alone; long form with a factor
     if (value->type == KD_NODE_MAP) {
         (void)KD_NODE_IS_MAP(&r->findings, value, KEYS);
         kd_node_number_of(&r->findings, value, "factor", "", &factor);
@@ -567,16 +579,20 @@ static void read_connection(reader *r, const kd_node *key, const kd_node *value)
             return;
         }
     }
+    // both ends must be there before their units can be compared
     const bool input = find_input(r, key, &l.to, &l.input), output = find_output(r, from, &l.from, &l.output);
     if (!input || !output) return;
     kd_cosim_system *a = c->system[l.from], *b = c->system[l.to];
+    // a factor between units of one dimension belongs to the connection
     if (!match_units(a->output[l.output].unit, b->input[l.input].unit, &units)) {
         kd_file_findings_add(&r->findings, from->line, from->column, "the output is in %s, the input '%s' in %s",
                              a->output[l.output].unit, key->text, b->input[l.input].unit);
         return;
     }
+    // an input that tells no unit takes that of its output
     if (!b->input[l.input].unit[0]) b->input[l.input].unit = a->output[l.output].unit;
     l.factor = factor * units;
+    // a model frees the input from its own value
     if (b->class->drive) b->class->drive(b, l.input);
     c->connection[c->nconnections++] = l;
 }
@@ -606,6 +622,7 @@ static int connection_of(reader *r, const kd_node *node)
 static void read_energy(reader *r, const kd_node *node)
 {
     kd_cosim *c = r->cosim;
+    // a list of pairs
     if (node->type != KD_NODE_LIST) {
         say(r, node, "a list of pairs of inputs is expected here: [[a.force, b.velocity]]");
         return;
@@ -619,6 +636,7 @@ static void read_energy(reader *r, const kd_node *node)
         }
         const kd_bond bond = {connection_of(r, &pair->item[0]), connection_of(r, &pair->item[1])};
         if (bond.effort < 0 || bond.flow < 0) continue;
+        // each system of a pair must be told by the other: only then effort times flow is a power between the two
         const kd_connection *e = &c->connection[bond.effort], *f = &c->connection[bond.flow];
         if (e->from != f->to || e->to != f->from)
             say(r, pair, "the two inputs of a pair belong to two systems, each of which is told by the other");
@@ -633,9 +651,11 @@ static bool read_end(reader *r, const char *joint, const kd_node *node, int side
     static const char *const LEVEL[3] = {"pos", "vel", "acc"};
     const char              *frame;
     char                     name[300];
-    const int                system = split(r, node, &frame);
+    // the system and the frame in it
+    const int system = split(r, node, &frame);
     if (system < 0) return false;
     kd_cosim_system *s = r->cosim->system[system];
+    // for each axis: three levels that are read, and one force that acts on the frame
     for (int k = 0; k < 3; k++) {
         rows[k].system[side] = system;
         for (int l = 0; l < 3; l++) {
@@ -651,6 +671,7 @@ static bool read_end(reader *r, const char *joint, const kd_node *node, int side
                                  s->name, frame);
             return false;
         }
+        // the force is driven from outside from now on
         if (s->class->drive) s->class->drive(s, rows[k].force[side]);
     }
     return true;
@@ -664,6 +685,7 @@ static void read_joints(reader *r, const kd_node *node)
     for (int i = 0; i < node->n; i++) {
         const kd_node *key = &node->item[2 * i], *value = &node->item[2 * i + 1];
         if (!KD_NODE_IS_MAP(&r->findings, value, KEYS)) continue;
+        // what a joint needs: its type, and two frames in different systems
         const kd_node *type = kd_node_find(value, "type"), *frames = kd_node_find(value, "frames");
         if (type) (void)choice(r, type, "between systems there is no joint", TYPES, 1);
         if (!frames || frames->type != KD_NODE_LIST || frames->n != 2 || c->nrows_joined == 3 * MOST_JOINTS) {
@@ -672,6 +694,7 @@ static void read_joints(reader *r, const kd_node *node)
                                                    : "two frames are expected here: frames: [car.hook, trailer.eye]");
             continue;
         }
+        // three rows, one for each axis, with both ends
         kd_cosim_row *rows = c->row + c->nrows_joined;
         if (!read_end(r, key->text, &frames->item[0], 0, rows) || !read_end(r, key->text, &frames->item[1], 1, rows))
             continue;
@@ -686,10 +709,12 @@ static void read_order(reader *r, const kd_node *node)
 {
     kd_cosim *c = r->cosim;
     bool      seen[KD_COSIM_MOST_SYSTEMS] = {false};
+    // all systems, each once
     if (node->type != KD_NODE_LIST || node->n != c->nsystems) {
         say(r, node, "the names of all systems are expected here, in the order in which they are to run");
         return;
     }
+    // each by its name; twice is told
     for (int i = 0; i < node->n; i++) {
         const kd_node *item = &node->item[i];
         if (!is_scalar(r, item, "the name of a system is expected here")) return;
@@ -701,6 +726,7 @@ static void read_order(reader *r, const kd_node *node)
     c->order_given = true;
 }
 
+// kinds by words, with the nearest word where one is wrong
 static void read_master(reader *r, const kd_node *node)
 {
     static const char *const KEYS[] = {"type",    "degree",         "outputs",     "order",    "control",
@@ -722,6 +748,7 @@ static void read_master(reader *r, const kd_node *node)
         const int i = choice(r, at, "there is no control of the macro step", words, KD_COSIM_CONTROL_COUNT);
         if (i >= 0) o->control = (kd_cosim_control)i;
     }
+    // how outputs are taken, and how many threads take them
     if ((at = kd_node_find(node, "outputs")))
         o->held = choice(r, at, "outputs are fresh or held, not", OUTPUTS, 2) == 1;
     if ((at = kd_node_find(node, "degree"))) (void)kd_node_count(f, at, 0, 2, &o->degree);
@@ -731,6 +758,7 @@ static void read_master(reader *r, const kd_node *node)
     if ((at = kd_node_find(node, "index"))) (void)kd_node_count(f, at, 1, 2, &r->cosim->joint_index);
     if ((at = kd_node_find(node, "precondition")))
         r->cosim->precondition = choice(r, at, "precondition is auto, no or yes, not", PRECONDITION, 3) - 1;
+    // lengths of steps in seconds, tolerances without units
     kd_node_number_of(f, node, "step", "s", &o->step);
     kd_node_number_of(f, node, "min_step", "s", &o->min_step);
     kd_node_number_of(f, node, "max_step", "s", &o->max_step);
@@ -776,6 +804,7 @@ kd_status kd_cosim_of_text(const char *path, const char *text, size_t length, kd
     reader   *r = kd_alloc(sizeof *r);
     kd_cosim *c = kd_alloc(sizeof *c);
     kd_status status = r && c ? KD_OK : KD_ERR_MEMORY;
+    // the reader collects mistakes and goes on; the file is refused with all of them
     if (status >= 0) {
         c->opt = kd_cosim_options_default();
         c->joint_index = 2, c->precondition = -1;
@@ -790,6 +819,7 @@ kd_status kd_cosim_of_text(const char *path, const char *text, size_t length, kd
     }
     if (status == KD_ERR_MEMORY) kd_text(message, size, "%s: out of memory", path);
     kd_free(r);
+    // what has been made so far goes
     if (status < 0)
         kd_cosim_destroy(c);
     else
