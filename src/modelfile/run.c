@@ -103,7 +103,8 @@ static bool read_option(kd_reader *r, const kd_option *row, kd_node *node, kd_ru
     char                  number[40], why[400];
     if (!kd_reader_note(r, row->name, node)) return false;
     if (!is_number && (node->type != KD_NODE_SCALAR || kd_node_is_null(node))) {
-        kd_reader_complain(r, node, "%s must be one of %s", row->name, kd_option_values(row, why, sizeof why));
+        kd_reader_complain(r, node, "%s must be %s%s", row->name, row->type == KD_OPTION_TEXT ? "" : "one of ",
+                           kd_option_values(row, why, sizeof why));
         return false;
     }
     option->name = row->name;
