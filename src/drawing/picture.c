@@ -589,15 +589,12 @@ static void sort_items(const picture *p, item *items, int count)
     kd_patch    *patch = kd_alloc(n * sizeof *patch + 1);
     int         *order = kd_alloc(n * sizeof *order + 1);
     item        *sorted = kd_alloc(n * sizeof *sorted + 1);
-    // by depth first: the order to begin from, and the one that is left without memory
     qsort(items, n, sizeof *items, by_depth);
     if (corner && patch && order && sorted) {
-        // outlines in the plane of the picture, one behind the other
         for (int i = 0, used = 0; i < count; i++) {
             patch[i] = (kd_patch){used, outline_item(p, &items[i], corner + used)};
             used += patch[i].count;
         }
-        // sorted so that whatever covers another comes after it
         if (kd_order_patches(corner, patch, count, order) == KD_OK) {
             for (int i = 0; i < count; i++) sorted[i] = items[order[i]];
             memcpy(items, sorted, n * sizeof *items);

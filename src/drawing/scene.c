@@ -176,7 +176,6 @@ static void add_shape(builder *b, int body, const kd_shape *shape)
     kd_point_of   at = {body, kd_vec_of(shape->position)};
     kd_mat3       R = kd_quat_matrix(kd_quat_of(shape->orientation));
     int           paint = b->s->paint[body];
-    // each shape is a mesh in axes of its own, placed on the body
     switch (shape->kind) {
     case KD_SPHERE:
         add_ball(b, at, e[0], paint);
@@ -269,20 +268,17 @@ static bool constraint_has_points(const kd_constraint *c)
 static points points_of(builder *b, int body)
 {
     points list = {.count = 0};
-    // joints first: they hold bodies more than forces do
     for (int j = 0; j < b->m->njoints; j++) {
         const kd_joint *joint = &b->m->joint[j];
         kd_anchor       from = held_at(b, joint, &joint->from), to = held_at(b, joint, &joint->to);
         note_point(b, &list, body, &from);
         note_point(b, &list, body, &to);
     }
-    // forces and constraints that act between points
     for (int i = 0; i < b->m->nforces; i++) {
         if (!force_has_points(&b->m->force[i])) continue;
         note_point(b, &list, body, &b->m->force[i].from);
         note_point(b, &list, body, &b->m->force[i].to);
     }
-    // constraints, with the points that a rope runs over
     for (int i = 0; i < b->m->nconstraints; i++) {
         if (!constraint_has_points(&b->m->constraint[i])) continue;
         note_point(b, &list, body, &b->m->constraint[i].from);
@@ -322,7 +318,6 @@ static void add_sticks(builder *b, int body, const points *list)
     } else if (n == 3) {
         for (int i = 0; i < 3; i++) add_bar(b, body, list->at[i], list->at[(i + 1) % 3], thick, paint);
     } else {
-        // many points: each joined to their middle
         for (int i = 0; i < n; i++) middle = kd_vec_axpy(middle, 1.0 / n, list->at[i]);
         for (int i = 0; i < n; i++)
             if (distance(middle, list->at[i]) > 0.5 * b->mark) add_bar(b, body, middle, list->at[i], thick, paint);
@@ -760,7 +755,6 @@ kd_status kd_scene_build(const kd_film *film, kd_scene *s)
     s->trace = kd_arena_cut(&s->arena, MOST_TRACES, sizeof *s->trace);
     s->paint = kd_cut_int(&s->arena, m->nbodies);
     double *extent = kd_cut_double(&s->arena, m->nbodies);
-    // surfaces that deform, with as many nodes as a page can hold
     s->deformed = kd_arena_cut(&s->arena, (size_t)film->ndeformed, sizeof *s->deformed);
     for (int i = 0; s->deformed && i < film->ndeformed; i++) {
         const int most = kd_deformed_most_nodes(film->deformed[i].nshapes);
@@ -791,7 +785,6 @@ kd_status kd_scene_build(const kd_film *film, kd_scene *s)
         else if (class->placeless)
             add_coupling(&b, &m->constraint[i]);
     }
-    // points whose way is worth a line, then the camera around all of it
     choose_traces(&b);
     kd_camera_fit(s);
     kd_lines_find(s);
