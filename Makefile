@@ -87,7 +87,7 @@ check: ## everything that continuous integration runs
 	tools/setup
 	.ci/run
 
-campaign: ## what takes hours: sanitizers over all tests, thread sanitizer, valgrind, coverage, long fuzzing, faults, mutants; PART= one of them
+campaign: ## what takes hours: all numbers of all tests, sanitizers over all tests, thread sanitizer, valgrind, coverage, long fuzzing, faults, mutants; PART= one of them
 	tools/setup build test fuzz
 	tools/run-campaign $(PART)
 

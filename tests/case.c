@@ -32,3 +32,8 @@ uint32_t test_seed(uint32_t own)
     const char *other = getenv("SEED");
     return own + 1000003u * (other ? (uint32_t)strtoul(other, NULL, 10) : 0u);
 }
+
+int test_often(int full, int brief)
+{
+    return getenv("KARDAN_FULL") ? full : brief;
+}

@@ -8,4 +8,8 @@
 // their own seed; others try numbers that nobody has looked at.
 uint32_t test_seed(uint32_t own);
 
+// How often the same thing is tried with other numbers: briefly, or with the environment variable KARDAN_FULL (make campaign)
+// in full.
+int test_often(int full, int brief);
+
 #endif

@@ -59,6 +59,7 @@ static bool check_consistency(checked *c)
     kd_initial_options options = kd_initial_options_default();
     char               message[MESSAGE_SIZE] = "";
     printf("Initial values. ");
+    // a point nearby on all constraints, from the residuals as they stand in the file
     kd_status status = kd_initial_residuals(c->subject.eom, kd_subject_inputs(&c->subject), c->subject.x, &before);
     if (status >= 0)
         status = kd_initial_consistent(c->subject.eom, kd_subject_inputs(&c->subject), &options, c->subject.x, message,
@@ -68,6 +69,7 @@ static bool check_consistency(checked *c)
                message);
         return false;
     }
+    // how far it was off, and what moved
     printf("Residuals as given: position %.1e, velocity %.1e.", before.position, before.velocity);
     if (status == KD_CORRECTED) {
         printf(" They were corrected: %s.\n", message);

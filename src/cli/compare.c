@@ -188,11 +188,13 @@ static bool write_files(task *t)
     char                     path[3][PATH_SIZE];
     const kd_subject        *s = &t->subject;
     kd_status                status = kd_cli_make_folder(t->output, t->message, sizeof t->message);
+    // names first: the folder decides whether they fit
     for (int i = 0; i < 3 && status >= 0; i++)
         if (snprintf(path[i], PATH_SIZE, "%s/%s-compare%s", t->output, s->name, ENDING[i]) >= PATH_SIZE) {
             snprintf(t->message, sizeof t->message, "'%.60s' is too long", t->output);
             status = KD_ERR_FILE;
         }
+    // numbers, diagram, and both with the advice
     if (status >= 0) status = kd_compare_save_csv(t->result, s->title, path[0], t->message, sizeof t->message);
     if (status >= 0) status = kd_compare_save_svg(t->result, s->title, path[1], t->message, sizeof t->message);
     if (status >= 0) status = kd_compare_save_html(t->result, s->title, path[2], t->message, sizeof t->message);

@@ -64,6 +64,7 @@ static bool set_options(task *t)
     kd_cosim_options *o = &t->options;
     const char       *words[8];
     *o = kd_cosim_options_of(t->cosim);
+    // numbers that are given replace those of the file
     if (t->t_end > 0) o->t_end = t->t_end;
     if (t->timeout > 0) o->fmu_timeout = t->timeout;
     o->fmu_in_process = t->in_process;
@@ -71,6 +72,7 @@ static bool set_options(task *t)
     if (t->step > 0) o->step = t->step;
     if (t->rtol > 0) o->rtol = t->rtol;
     if (t->jobs > 0) o->threads = t->jobs;
+    // words are chosen among those that there are, with the nearest one for a mistake
     if (t->degree) {
         static const char *const degrees[] = {"0", "1", "2"};
         const int                i = kd_cli_choose("degree", t->degree, degrees, 3);
@@ -126,11 +128,13 @@ static void tell_json(const task *t, const kd_cosim_certificate *z)
     kd_json_text(&json, "title", kd_cosim_title(t->cosim));
     kd_json_text(&json, "file", t->file);
     kd_json_text(&json, "status", kd_status_name(z->status));
+    // how it ended, and by which methods
     kd_json_text(&json, "message", t->message);
     kd_json_text(&json, "master", kd_cosim_master_word(t->options.master));
     kd_json_text(&json, "control", kd_cosim_control_word(t->options.control));
     kd_json_count(&json, "degree", t->options.degree);
     kd_json_number(&json, "t_end", z->t_end);
+    // the work: macro steps, iterations of loops, events inside of steps
     kd_json_count(&json, "steps", z->steps);
     kd_json_count(&json, "rejected", z->rejected);
     kd_json_count(&json, "iterations", z->iterations);
@@ -139,12 +143,14 @@ static void tell_json(const task *t, const kd_cosim_certificate *z)
     kd_json_count(&json, "events", z->events);
     kd_json_number(&json, "shortest", z->shortest);
     kd_json_number(&json, "longest", z->longest);
+    // what the coupling cost: errors of inputs, energy that it made or lost
     kd_json_number(&json, "coupling_error", z->error);
     kd_json_text(&json, "coupling_error_input", z->error_name);
     kd_json_number(&json, "energy_created", z->has_energy ? z->energy : NAN);
     kd_json_number(&json, "energy_lost", z->has_energy ? z->energy_lost : NAN);
     kd_json_number(&json, "energy_passed", z->has_energy ? z->energy_scale : NAN);
     kd_json_bool(&json, "clean", z->clean);
+    // each check with its verdict
     kd_json_list(&json, "checks");
     for (int i = 0; i < z->nchecks; i++) {
         kd_json_open(&json, NULL);
@@ -155,6 +161,7 @@ static void tell_json(const task *t, const kd_cosim_certificate *z)
         kd_json_close(&json);
     }
     kd_json_list_close(&json);
+    // all channels at the end
     kd_json_open(&json, "end");
     for (int i = 0; i < kd_cosim_channels(t->cosim); i++)
         kd_json_number(&json, kd_cosim_channel(t->cosim, i), kd_cosim_value(t->cosim, i));
@@ -194,17 +201,20 @@ static bool write_files(task *t)
 static int run(task *t)
 {
     static kd_cosim_certificate z; // large
+    // the bar follows the end of the last macro step
     kd_progress_start(&t->progress, !t->quiet && !t->json, 0, t->options.t_end);
     t->options.go_on = go_on, t->options.context = t;
     if (kd_cosim_set_options(t->cosim, &t->options, t->message, sizeof t->message) < 0) {
         fprintf(stderr, "kardan: %s\n", t->message);
         return KD_EXIT_USAGE;
     }
+    // an interrupted run keeps its rows
     kd_cli_watch_signals();
     const kd_status status = kd_cosim_run(t->cosim, t->message, sizeof t->message);
     kd_progress_end(&t->progress);
     kd_cosim_certify(t->cosim, &z);
     const bool written = write_files(t);
+    // words for readers, or one object for programs
     if (status != KD_OK) fprintf(stderr, "kardan: %s\n", t->message);
     if (t->json)
         tell_json(t, &z);

@@ -178,8 +178,10 @@ void kd_cli_tell_rest_json(kd_json *json, const kd_subject *s, const kd_equilibr
 {
     const kd_dims n = kd_eom_dims(s->eom);
     double       *y = calloc((size_t)n.ny + 1, sizeof *y);
+    // what kind of equilibrium it is
     kd_json_text(json, "stability", STABILITY[r->stability]);
     kd_json_count(json, "free_directions", r->free_directions);
+    // how well it is found, and with how much work
     kd_json_number(json, "residual", r->residual);
     kd_json_number(json, "force_scale", r->force_scale);
     kd_json_number(json, "moved", r->moved);
@@ -189,6 +191,7 @@ void kd_cli_tell_rest_json(kd_json *json, const kd_subject *s, const kd_equilibr
     kd_json_count(json, "kept", r->kept);
     kd_json_text(json, "kept_states", r->kept_states);
     kd_cli_tell_motion_json(json, s, r);
+    // what a reader must know, then the position itself
     char caution[MESSAGE_SIZE];
     (void)kd_cli_caution(s, caution, sizeof caution);
     kd_json_text(json, "caution", caution);
@@ -281,6 +284,7 @@ static bool save_page(quest *q)
     kd_state    *x = NULL;
     char         title[NAME_SIZE + 100];
     if (!s->system || s->model->nbodies == 0 || !kd_viewer_is_built()) return true;
+    // two films: the way from start to equilibrium, and the start alone
     kd_status status = kd_drawing_create(s->system, 2, &way);
     if (status >= 0) status = kd_drawing_create(s->system, 2, &start);
     if (status >= 0) status = kd_probe_of_system(s->system, kd_subject_inputs(s), &probe);
@@ -294,6 +298,7 @@ static bool save_page(quest *q)
         if (status >= 0 && i == 1) status = kd_probe_set(probe, s->x);
         if (status >= 0) kd_drawing_add(way, probe, i, i == 1);
     }
+    // the page beside the state
     snprintf(q->page, sizeof q->page, "%s/%s-equilibrium.html", q->folder, s->name);
     snprintf(title, sizeof title, "Equilibrium: %.150s", s->title);
     if (status >= 0 && kd_drawing_length(way) == 2 && kd_drawing_length(start) == 2)
@@ -318,6 +323,7 @@ static int find_equilibrium(quest *q)
     memcpy(q->before, s->x->p, np * sizeof(double));
     kd_status status = kd_cli_rest(&q->subject, q->stable, false, &q->result, q->message, sizeof q->message);
     if (status >= 0 && !kd_cli_save_state(s, q->folder, "equilibrium", q->path, sizeof q->path)) return KD_EXIT_FAILED;
+    // files before words: what could not be written is no success
     if (q->json) tell_json(q, status);
     if (status >= 0 && !save_page(q)) return KD_EXIT_FAILED;
     if (status < 0) {
@@ -325,6 +331,7 @@ static int find_equilibrium(quest *q)
         return KD_EXIT_FAILED;
     }
     if (q->json || q->quiet) return KD_EXIT_OK;
+    // what moved, what was held, and where it is
     printf("%s: %s\n", s->name, q->message);
     kd_cli_tell_held(s);
     kd_cli_tell_caution(s);

@@ -67,14 +67,17 @@ static bool refuse_word(const char *what, const char *word)
 static bool choose(task *t, kd_fmu_export_options *o, char *inputs, const char **list, int most)
 {
     static const char *const KINDS[] = {"me", "cs", "both"};
+    // operands: the format and a file
     if (strcmp(t->operand[0], "fmu") != 0) return refuse_word("export knows fmu only, not", t->operand[0]);
     if (!kd_subject_is_file(t->operand[1])) return refuse_word("not a model file (.yaml, .urdf):", t->operand[1]);
+    // version and kind; both stand for what is not said
     if (t->version && strcmp(t->version, "2") != 0 && strcmp(t->version, "3") != 0)
         return refuse_word("--fmi wants 2 or 3, not", t->version);
     const int kind = t->kind ? kd_cli_choose("kind", t->kind, KINDS, 3) : 2;
     if (kind < 0) return false;
     o->version = t->version ? t->version[0] - '0' : 3;
     o->kind = (kd_fmu_kind)(kind + 1);
+    // files and names as they are given
     o->binary = t->binary;
     o->sources = t->sources;
     o->identifier = t->identifier;

@@ -144,6 +144,7 @@ static void tell_json(const task *t, const double *hertz, int n)
     kd_json                 json = {.file = stdout};
     int                     nframes = 0;
     for (; nframes < b->nframes && nframes < 200; nframes++) names[nframes] = b->frame[nframes].name;
+    // the body and its frequencies
     kd_json_open(&json, NULL);
     kd_json_text(&json, "title", t->report.title);
     kd_json_number(&json, "mass", b->mass);
@@ -152,9 +153,11 @@ static void tell_json(const task *t, const double *hertz, int n)
     kd_json_numbers(&json, "idle_modes", idle, nidle < MOST_IDLE ? nidle : MOST_IDLE);
     kd_json_text(&json, "reference", b->reference);
     kd_json_texts(&json, "frames", names, nframes);
+    // how it is connected, and what the reduction kept
     kd_json_count(&json, "rows", t->report.rows);
     kd_json_count(&json, "shapes", t->report.shapes);
     kd_json_count(&json, "normal_modes", t->report.normal_modes);
+    // up to where, and how well
     kd_json_number(&json, "band_hz", b->band / (2 * KD_PI));
     kd_json_number(&json, "expected_error", b->expected);
     kd_json_number(&json, "expected_transfer_error", b->transfer);
@@ -168,6 +171,7 @@ static void tell_words(const task *t, const double *hertz, int n)
     const kd_flexible_body *b = &t->body;
     const kd_part_report   *r = &t->report;
     if (r->title[0]) printf("%s\n", r->title);
+    // what was read, what of it became shapes, what is left
     if (r->rows > 0)
         printf("structure   %d nodes, %d unknowns; mass %.9g kg, centre (%.6g, %.6g, %.6g) m\n", r->nodes, r->rows,
                r->facts.mass, r->facts.centre.x, r->facts.centre.y, r->facts.centre.z);
@@ -180,6 +184,7 @@ static void tell_words(const task *t, const double *hertz, int n)
     for (int i = 0; i < n; i++) printf(" %.6g", hertz[i]);
     puts(n < b->nq ? " ... Hz" : " Hz");
     tell_idle(b);
+    // errors as they are expected, where the reduction was given a band
     if (b->band > 0)
         printf("error       of frequencies up to %.6g Hz, free and with each interface held: at most %.1e expected\n",
                b->band / (2 * KD_PI), b->expected);
@@ -190,6 +195,7 @@ static void tell_words(const task *t, const double *hertz, int n)
         for (int i = 0; i < b->nspots && i < 10; i++) printf("%s %s", i > 0 ? "," : ", named:", b->spot[i].name);
         puts(b->nspots > 10 ? " ..." : "");
     }
+    // what needs a look, and what was written
     if (r->warning[0]) printf("warning: %s\n", r->warning);
     if (t->output) printf("written     %s\n", t->output);
     if (t->sid) printf("written     %s\n", t->sid);

@@ -116,16 +116,19 @@ static int print_info(const task *t)
     printf("%s%s%s\n", d->name ? d->name : "", d->about ? ": " : "", d->about ? d->about : "");
     printf("  FMI %d.0%s%s%s\n", d->version, d->exchange.identifier ? ", model exchange" : "",
            d->cosimulation.identifier ? ", co-simulation" : "", d->scheduled ? ", scheduled execution" : "");
+    // what the description tells of its run
     if (d->tool) printf("  made by %s\n", d->tool);
     if (d->has_stop) printf("  from %g to %g s", d->t_start, d->t_stop);
     if (d->has_stop) printf(d->has_step ? ", step %g s\n" : "\n", d->step);
     printf("  %d states, %d event indicators\n", d->nstates, d->nindicators);
+    // abilities, of the interface that a run would use
     const kd_fmi_interface *any = d->cosimulation.identifier ? &d->cosimulation : &d->exchange;
     printf("  states can %sbe saved%s; directional derivatives: %s\n", any->saves ? "" : "not ",
            any->serialises ? " and serialised" : "", any->directional ? "yes" : "no");
     const bool here =
         kd_fmu_file_binary(&t->fmu, true, name, sizeof name) || kd_fmu_file_binary(&t->fmu, false, name, sizeof name);
     printf("  %s\n", here ? "runs on this machine" : "has no binary for this machine");
+    // variables that others see; the rest is counted
     for (int c = 0; c < KD_CAUSALITY_COUNT; c++)
         if (c != KD_CAUSALITY_LOCAL && c != KD_CAUSALITY_INDEPENDENT) list_variables(d, (kd_causality)c);
     for (int i = 0; i < d->nvariables; i++) locals += d->variable[i].causality == KD_CAUSALITY_LOCAL;
@@ -203,6 +206,7 @@ static bool read_table(task *t)
 {
     size_t length;
     if (kd_load_file(t->input, TABLE_BYTES, &t->table, &length, t->message, sizeof t->message) < 0) return false;
+    // lines are cut in place: one piece of memory for all of them
     int lines = 0;
     for (const char *c = t->table; *c; c++) lines += *c == '\n';
     t->row = kd_alloc(((size_t)lines + 2) * sizeof *t->row);
@@ -210,6 +214,7 @@ static bool read_table(task *t)
     if (!t->row || !head) return false;
     for (char *line = strtok_r(NULL, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) t->row[t->nrows++] = line;
     head[strcspn(head, "\r")] = '\0';
+    // names of columns; the first one is time, names in quotes lose these
     int column = 0;
     for (char *word = strtok_r(head, ",", &words); word; word = strtok_r(NULL, ",", &words), column++) {
         if (column == 0) continue;
@@ -277,6 +282,7 @@ static int simulate(task *t)
     kd_guest                 *guest = NULL;
     const bool                exchange = is_exchange(t);
     kd_guest_run              run = {.t_start = d->has_start ? d->t_start : 0, .show = show, .context = t};
+    // times and tolerance: of the command line, of the description, or usual ones
     run.t_stop = t->stop > 0 ? t->stop : d->has_stop ? d->t_stop : run.t_start + 1;
     run.step = t->step > 0 ? t->step : d->has_step ? d->step : (run.t_stop - run.t_start) / 500;
     run.tolerance = t->tolerance > 0 ? t->tolerance : d->has_tolerance ? d->tolerance : 0;
@@ -284,6 +290,7 @@ static int simulate(task *t)
         return fail("the end is not behind the start, or the steps are too many");
     if (t->input && !read_table(t)) return fail(t->message);
     if (t->input) run.feed = feed;
+    // rows are written while it runs
     t->file = t->output ? fopen(t->output, "w") : stdout;
     if (!t->file) return fail("the table cannot be written");
     kd_status status = open_guest(t, exchange, &guest);
@@ -296,6 +303,7 @@ static int simulate(task *t)
     }
     kd_guest_close(guest);
     if (t->output && fclose(t->file) != 0) status = KD_ERR_FILE;
+    // a table with values that are no numbers is no result
     if (status >= 0 && t->lost) {
         kd_text(t->message, sizeof t->message, "the FMU: %.200s is no finite number from t = %.9g s on", t->lost->name,
                 t->lost_time);
@@ -339,6 +347,7 @@ int kd_cli_fmu(int argc, char **argv)
         fprintf(stderr, "kardan: --kind wants cs or me, not '%s'\n", t.kind);
         return KD_EXIT_USAGE;
     }
+    // the archive is open before any action
     if (kd_fmu_file_open(&t.fmu, t.operand[1], tell_finding, &t, t.message, sizeof t.message) < 0)
         return fail(t.message);
     int answer = KD_EXIT_OK;

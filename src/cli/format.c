@@ -153,6 +153,7 @@ static role role_below(role r, span key)
         return KEYS;
     case KEYS:
         return is_word(key, "replace") ? ELEMENTS : is_map_of_names(key) ? NAMES : KEYS;
+    // sections have elements below them, but for those with values of their own
     case SECTIONS:
         if (is_word(key, "definitions")) return DEFINITIONS;
         if (is_word(key, "start")) return SECTIONS; // which has conditions, as files have sections
@@ -205,15 +206,18 @@ static char next_sign(walk *w)
 {
     while (w->at < w->end) {
         const char c = *w->at++;
+        // inside of quotes nothing else counts
         if (w->quote) {
             if (c == '\\' && w->quote == '"' && w->at < w->end) w->at++;
             if (c == w->quote) w->quote = '\0';
             continue;
         }
+        // a comment begins behind a blank, and ends with its line
         if (c == '#' && (w->at[-2] == ' ' || w->at[-2] == '\n' || w->at[-2] == '\t')) {
             while (w->at < w->end && *w->at != '\n') w->at++;
             continue;
         }
+        // quotes begin where a value does; brackets are counted outside of them
         if ((c == '"' || c == '\'') && strchr("{[,:", w->before)) w->quote = c;
         if (c != ' ' && c != '\n' && c != '\r') w->before = c;
         if (c == '{' || c == '[' || c == '(') w->depth++;
@@ -502,10 +506,12 @@ static void put_values(text *out, span lines, role r)
         if (!is_comment(line) && value < line.end) {
             const span key = key_of(line);
             const bool dash = *value == '-' && value + 1 < line.end && value[1] == ' ';
+            // the value begins behind the dash, or behind the key
             value = dash ? value + 2 : key.at < key.end ? key.end + 1 : line.end;
             while (value < line.end && *value == ' ') value++;
             const bool  opens = value < line.end && (*value == '{' || *value == '[');
             const char *close = opens ? closing(value, lines.end) : NULL;
+            // a bracket is written anew, to its end; what follows it in the line stays
             if (close) {
                 put_span(out, (span){line.at, value});
                 put_flow(out, (span){value, close}, dash ? r : role_below(r, key));
@@ -725,6 +731,7 @@ static int format(job *j)
     size_t length = 0;
     text   out = {0};
     int    status = KD_EXIT_FAILED;
+    // read, put in order, compared: only what differs is written
     if (kd_load_file(j->path, MOST_BYTES, &content, &length, j->message, sizeof j->message) != KD_OK) {
         fprintf(stderr, "kardan: %s\n", j->message);
     } else if (!put_file(&out, (span){content, content + length})) {

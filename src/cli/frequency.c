@@ -96,6 +96,7 @@ static int choose(const char *option, const char *list, int n, const char *const
         for (int i = 0; i < n && count < room; i++) chosen[count++] = i;
         return count;
     }
+    // each word of the list is a name, or the list of names is told
     snprintf(text, sizeof text, "%s", list);
     for (char *word; (word = kd_cli_next_word(&rest)) && count < room;) {
         int i = 0;
@@ -127,6 +128,7 @@ static bool choose_pairs(task *t)
         fprintf(stderr, "kardan: more than %d pairs: choose by --input and --sensor\n", (int)MOST_PAIRS);
         return false;
     }
+    // every input with every sensor
     for (int i = 0; i < nu; i++)
         for (int k = 0; k < ny; k++) {
             pair *p = &t->pair[t->npairs++];

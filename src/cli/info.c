@@ -232,13 +232,16 @@ static void put_body(const inquiry *q, int i, kd_json *json)
     const kd_model    *m = q->subject.model;
     const kd_body_def *def = kd_model_body_def(m, i);
     const kd_carrier   carrier = kd_system_carrier(q->subject.system, i);
+    // where it hangs, and what moves with it
     kd_json_text(json, "parent", body_name(m, carrier.parent));
     if (carrier.joint >= 0) kd_json_text(json, "joint", kd_model_name(m, KD_SECTION_JOINT, carrier.joint));
     kd_json_number(json, "mass", def->mass);
     kd_json_numbers(json, "centre", def->centre, 3);
+    // where it is in the model
     kd_json_numbers(json, "inertia", def->inertia, 6);
     kd_json_numbers(json, "position", def->position, 3);
     kd_json_numbers(json, "orientation", def->orientation, 4);
+    // what is drawn of it
     kd_json_list(json, "shapes");
     for (int k = 0; k < def->nshapes; k++) {
         const kd_shape *shape = &def->shape[k];
@@ -320,16 +323,19 @@ static void tell_json(const inquiry *q)
     kd_json           json = {.file = stdout};
     size_entry        list[SIZES];
     list_sizes(q, list);
+    // which model, how large
     kd_json_open(&json, NULL);
     kd_json_text(&json, "version", kd_version());
     kd_json_text(&json, "model", q->request.word);
     kd_json_text(&json, "title", s->title);
     for (int i = 0; i < SIZES; i++) kd_json_count(&json, list[i].key, list[i].count);
     if (s->model) put_model(q, &json);
+    // all that a run would record
     kd_json_list(&json, "channels");
     for (int j = 0; j < kd_recording_columns(q->recording); j++)
         put_named(kd_recording_name(q->recording, j), kd_recording_unit(q->recording, j), &json);
     kd_json_list_close(&json);
+    // all paths that expressions can read
     if (s->model && q->paths) {
         kd_json_list(&json, "paths");
         for_paths(s->model, put_named, &json);

@@ -480,6 +480,7 @@ static void put_channels(kd_json *json, const kd_live *l)
 static void put_handles(kd_json *json, kd_live *l)
 {
     const double *u = kd_probe_values(l->probe, KD_GROUP_U);
+    // parameters with the values of the file beside those of now
     kd_json_list(json, "parameters");
     for (int i = 0; i < l->nparameters; i++) {
         if (!l->parameter[i].independent) continue;
@@ -491,6 +492,7 @@ static void put_handles(kd_json *json, kd_live *l)
         kd_json_close(json);
     }
     kd_json_list_close(json);
+    // inputs with their laws, or the value at which they are held
     kd_json_list(json, "inputs");
     for (int i = 0; i < l->nu; i++) {
         char name[300];

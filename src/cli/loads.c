@@ -104,6 +104,7 @@ static bool read_instants(task *t)
 {
     const double start = t->subject.x->t;
     if (t->at.count > MOST_CASES) return kd_cli_refuse("more than 100 load cases");
+    // instants in rising order, none before the start
     for (int i = 0; i < t->at.count; i++) {
         char        *end;
         const double value = kd_read_number(t->at.word[i], &end);
@@ -115,6 +116,7 @@ static bool read_instants(task *t)
         for (; k > 0 && t->instant[k - 1] > value; k--) t->instant[k] = t->instant[k - 1];
         t->instant[k] = value;
     }
+    // the end: the model's, or the last instant
     if (isnan(t->end)) t->end = t->subject.run.t_end;
     if (t->ncases > 0) t->end = fmax(t->end, t->instant[t->ncases - 1]);
     if (!(t->end >= start)) return kd_cli_refuse("the end of the run is not known: give --end T");
@@ -160,30 +162,36 @@ static bool open_table(task *t)
     columns                 *c = kd_arena_cut(&t->arena, 1, sizeof *c);
     char                     path[PATH_SIZE];
     if (!c) return kd_cli_refuse("out of memory");
+    // time, then amplitudes of all modes with two derivatives
     add_column(t, c, "s", "%s", "t", 0);
     for (int k = 0; k < b->nmodes; k++) add_column(t, c, "", "%s%d", "q", k + 1);
     for (int k = 0; k < b->nmodes; k++) add_column(t, c, "", "%s%d", "v", k + 1);
     for (int k = 0; k < b->nmodes; k++) add_column(t, c, "", "%s%d", "a", k + 1);
+    // how the frame of the body moves
     for (int d = 0; d < 3; d++) add_column(t, c, "m/s^2", "frame.a%s", axis[d], 0);
     for (int d = 0; d < 3; d++) add_column(t, c, "rad/s", "frame.w%s", axis[d], 0);
     for (int d = 0; d < 3; d++) add_column(t, c, "rad/s^2", "frame.dw%s", axis[d], 0);
+    // forces that act on the frames, and on what holds the body
     for (int i = -1; i < b->def.read->nframes; i++)
         for (int d = 0; d < 6; d++) {
             char form[NAME_SIZE];
             kd_text(form, sizeof form, "%%s.%s%s", d < 3 ? "F" : "M", axis[d % 3]);
             add_column(t, c, d < 3 ? "N" : "N m", form, i < 0 ? "held" : b->def.read->frame[i].name, 0);
         }
+    // how far each frame has moved
     for (int i = 0; i < b->def.read->nframes; i++)
         for (int d = 0; d < 6; d++) {
             char form[NAME_SIZE];
             kd_text(form, sizeof form, "%%s.%s%s", d < 3 ? "u" : "r", axis[d % 3]);
             add_column(t, c, d < 3 ? "m" : "rad", form, b->def.read->frame[i].name, 0);
         }
+    // one row of numbers, written again and again
     t->ncolumns = c->n;
     t->row = kd_cut_double(&t->arena, c->n);
     if (t->arena.failed) return kd_cli_refuse("out of memory");
     kd_text(path, sizeof path, "%s/%s-%s-loads.csv", t->folder, t->subject.name, b->name);
     if (kd_csv_create(path, c->n, &t->csv, t->message, sizeof t->message) < 0) return kd_cli_refuse(t->message);
+    // what the table is of
     kd_csv_comment(t->csv, "loads on the flexible body", b->name);
     kd_csv_comment(t->csv, "model", t->request.word);
     kd_csv_comment_row(t->csv, "units", c->unit);
@@ -226,10 +234,12 @@ static bool write_stress(task *t)
     kd_csv                 *csv;
     int                     hottest;
     if (f->nplaces == 0) return true;
+    // a table of its own: places are many, instants few
     kd_text(path, sizeof path, "%s/%s-%s-stress.csv", t->folder, t->subject.name, b->name);
     if (kd_csv_create(path, COLUMNS, &csv, t->message, sizeof t->message) < 0) return kd_cli_refuse(t->message);
     kd_csv_comment(csv, "largest von Mises stress of the flexible body", b->name);
     kd_csv_comment(csv, "model", t->request.word);
+    // places with names
     for (int i = 0; i < f->nspots; i++) {
         kd_text(words, sizeof words, "place %d", f->spot[i].place + 1);
         kd_csv_comment(csv, words, f->spot[i].name);

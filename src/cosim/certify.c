@@ -14,16 +14,19 @@ void kd_cosim_count_energy(kd_cosim *c, double t_end)
                         WEIGHT[3] = {5. / 18, 4. / 9, 5. / 18};
     const double H = t_end - c->T;
     for (int i = 0; i < c->nbonds; i++) {
-        const int       e = c->bond[i].effort, f = c->bond[i].flow;
+        const int e = c->bond[i].effort, f = c->bond[i].flow;
+        // what the system that gives an effort told, and what the other one took for it, as courses over this step
         const kd_signal effort = kd_cosim_smooth(c, e, t_end), flow = kd_cosim_smooth(c, f, t_end);
         double          created = 0, passed = 0;
         for (int j = 0; j < 3; j++) {
+            // power on either side: what one gives with the flow that it was told, and what the other takes
             const double t = c->T + NODE[j] * H, given = kd_signal_at(&c->course[e], t) * kd_signal_at(&flow, t),
                          taken = kd_signal_at(&effort, t) * kd_signal_at(&c->course[f], t);
             created += H * WEIGHT[j] * (given - taken);
             passed += H * WEIGHT[j] * fabs(taken);
         }
         c->certificate.energy_scale += passed;
+        // created and lost work are told apart: one may not hide the other
         if (created > 0)
             c->certificate.energy += created;
         else
@@ -59,6 +62,7 @@ static void judge_error(const kd_cosim *c, kd_cosim_certificate *z)
 
 static void judge_energy(kd_cosim_certificate *z)
 {
+    // good: ten tolerances of all work that went through the coupling
     const double net = z->energy - z->energy_lost, bound = 10 * z->tolerance * z->energy_scale;
     const bool   good = fabs(net) <= bound;
     kd_check    *check;

@@ -98,18 +98,22 @@ kd_cosim_options kd_cosim_options_of(const kd_cosim *c)
 // The first that is wrong, in words; NULL: none
 static const char *what_is_wrong(const kd_cosim_options *o)
 {
+    // kinds and numbers of the run
     if (o->cookie != KD_OPTIONS_COOKIE) return "options begin with kd_cosim_options_default";
     if (!(o->t_end > 0 && isfinite(o->t_end))) return "t_end is above 0";
     if ((int)o->master < 0 || o->master >= KD_COSIM_MASTER_COUNT) return "there is no such master";
     if ((int)o->control < 0 || o->control >= KD_COSIM_CONTROL_COUNT)
         return "there is no such control of the macro step";
     if (o->degree < 0 || o->degree > 2) return "the degree is 0, 1 or 2";
+    // steps and tolerances
     if (!(o->step > 0 && isfinite(o->step))) return "the macro step is above 0";
     if (!(o->rtol > 0 && isfinite(o->rtol)) || !(o->atol > 0 && isfinite(o->atol))) return "tolerances are above 0";
     if (!(o->min_step > 0) || !(o->max_step >= o->min_step)) return "0 < min_step <= max_step";
+    // iterations, other processes, threads
     if (o->max_iterations < 1 || !(o->convergence > 0)) return "max_iterations and convergence are above 0";
     if (!(o->fmu_timeout > 0)) return "the time for calls of FMUs is above 0";
     if (o->threads < 0 || o->intervals < 0) return "threads and intervals are at least 0";
+    // combinations
     if (o->t_end / o->step > 1e12) return "the macro step is too short for the run";
     if (o->control == KD_COSIM_HALVES && o->held) return "halves need outputs with fresh inputs (outputs: fresh)";
     return NULL;

@@ -172,6 +172,7 @@ kd_status kd_fmu_system_create(const char *name, const kd_fmu_run *run, kd_cosim
     fmu_system *f = run->nparameters <= MOST_PARAMETERS ? kd_alloc(sizeof *f) : NULL;
     if (!f) return KD_ERR_MEMORY;
     f->base = (kd_cosim_system){.class = &CLASS, .name = name};
+    // parameters by name, as the run gives them
     for (int i = 0; i < run->nparameters; i++) {
         names[i] = run->parameter[i].name;
         values[i] = run->parameter[i].value;
@@ -188,6 +189,7 @@ kd_status kd_fmu_system_create(const char *name, const kd_fmu_run *run, kd_cosim
                                     .tolerance = run->tolerance};
     kd_status              status = kd_fmu_unit_open(&setup, &f->fmu, message, size);
     if (status >= 0) status = make_ports(f);
+    // half-made units close their FMU
     if (status < 0)
         destroy(&f->base);
     else

@@ -139,6 +139,7 @@ static void accept(kd_cosim *c, double end)
 {
     kd_cosim_certificate *z = &c->certificate;
     const double          H = end - c->T;
+    // energy and joints are booked before the past moves on
     kd_cosim_count_energy(c, end);
     kd_cosim_joints_note(c);
     // the past moves on; behind a jump it is gone
@@ -146,6 +147,7 @@ static void accept(kd_cosim *c, double end)
     for (int i = KD_COSIM_PAST - 1; i > 0; i--) c->t_past[i] = c->t_past[i - 1], c->w_past[i] = c->w_past[i - 1];
     c->w_past[0] = oldest, c->t_past[0] = end;
     memcpy(c->w_past[0], c->w, (size_t)c->nconnections * sizeof *c->w);
+    // the next step starts anew if one of the systems jumped
     c->starting = false;
     for (int s = 0; s < c->nsystems; s++) c->starting = c->starting || c->jumped[s];
     for (int k = 0; k < c->nconnections; k++) {
@@ -153,6 +155,7 @@ static void accept(kd_cosim *c, double end)
         l->past = c->sampled[l->from] || c->jumped[l->from] ? 1 : l->past < KD_COSIM_PAST ? l->past + 1 : KD_COSIM_PAST;
         kd_cosim_note_size(c, k, c->w[k]);
     }
+    // steps of fixed length are counted, so that their ends are n h and no sum
     if (c->opt.control == KD_COSIM_FIXED && end >= (double)(c->n + 1) * c->opt.step * (1 - CLOSE)) c->n++;
     z->shortest = z->steps == 0 ? H : fmin(z->shortest, H);
     z->longest = fmax(z->longest, H);
@@ -294,15 +297,19 @@ static kd_status halved_step(kd_cosim *c, double t_end)
     const long            steps = z->steps;
     int                   which = -1;
     kd_status             status = kd_cosim_save_all(c, 1);
+    // what a step changes is put aside: it may be made again
     keep_past(c, t, c->past_before);
     memset(c->jumped, 0, sizeof c->jumped);
     for (int i = 0; i < MOST_ATTEMPTS && status >= 0; i++) {
         const double H = end - T, energy[3] = {z->energy, z->energy_lost, z->energy_scale};
+        // one step, then two halves of it
         status = both(c, end, &event);
         const bool   failed = status == KD_ERR_NEWTON;
         const double local = status == KD_OK ? difference(c, c->half, &which) : INFINITY;
+        // Richardson: the difference of the two is the error but for a factor; told per length of the run
         const double error = local / (1 - pow(0.5, c->opt.degree + 1)) * c->opt.t_end / H;
         if (status != KD_OK && !failed) return status;
+        // good: the halves count, and the next length follows from the error
         if (event >= end && !failed && error <= c->opt.rtol) {
             note_errors(c, c->half);
             z->error_sum += local;
@@ -315,11 +322,13 @@ static kd_status halved_step(kd_cosim *c, double t_end)
         z->energy = energy[0], z->energy_lost = energy[1], z->energy_scale = energy[2];
         take_past(c, t, c->past_before);
         status = kd_cosim_restore_all(c, 1);
+        // an event inside: the next attempt ends just behind it, where its systems may jump
         if (event < end) {
             for (int s = 0; s < c->nsystems; s++) c->jumped[s] = c->event[s] <= event, c->sampled[s] = false;
             z->events++, end = just_behind(c, event);
             continue;
         }
+        // too inexact, or not solved: a shorter one, which has its own meeting with samples
         z->rejected++;
         c->H = failed ? 0.25 * H : next_length(c, H, error);
         if (c->H < c->opt.min_step) return too_short(c, error, which);

@@ -119,10 +119,12 @@ static kd_status read_copy(model_system *m, const double *u, double *y)
     const char *why = NULL;
     kd_status   status = KD_OK;
     m->held = u;
+    // dependent quantities for the inputs that are held, at the state as it is
     if (kd_acceleration_solve(m->acceleration, x->t, x->p, x->s, x->v, x->r, x->a, x->w, x->lambda, x->mu) !=
         KD_EVAL_OK)
         status = kd_acceleration_fault(m->acceleration, &why);
     x->unsolved = false;
+    // the probe reads every output there; one that is no number ends the run with its reason
     if (status >= 0) status = kd_probe_set(m->probe, x);
     for (int i = 0; i < m->base.noutputs && status >= 0; i++) {
         y[i] = kd_probe_value(m->probe, m->channel[i]);
@@ -280,10 +282,12 @@ static kd_status start(kd_cosim_system *s, double t, const double *u)
     model_system         *m = of(s);
     kd_simulation_options options;
     const kd_inputs       signals = {eval_signals, m}, held = {eval_held, m};
+    // inputs begin as constants
     for (int i = 0; i < s->ninputs; i++) m->signal[i] = (kd_signal){t, {u[i], 0, 0}};
     s->message[0] = '\0';
     kd_status status = create_system(m);
     if (status < 0) return end_with(m, status, s->message);
+    // equations, states and their start, as any run of the model has them
     const kd_eom *eom = kd_system_eom(m->system);
     if (status >= 0) status = choose_options(m, &options);
     if (status >= 0) status = kd_state_create(eom, &m->x);
@@ -293,6 +297,7 @@ static kd_status start(kd_cosim_system *s, double t, const double *u)
         m->x->t = t;
         status = kd_simulation_create(eom, &signals, &options, m->x, &m->simulation, s->message, sizeof s->message);
     }
+    // reader, certificate and solver of accelerations share the equations
     if (status >= 0) status = kd_probe_of_system(m->system, &held, &m->probe);
     if (status >= 0) status = kd_certifier_create(eom, &signals, &m->certifier);
     kd_certifier_ask(m->certifier, options.certificate, NULL);
@@ -302,6 +307,7 @@ static kd_status start(kd_cosim_system *s, double t, const double *u)
     s->jumps = status >= 0 && has_instants(eom);
     // SUNDIALS keeps its past to itself
     s->forgets = status >= 0 && save(s, 0) == KD_ERR_UNSUPPORTED;
+    // the attempt to save has left words that concern nobody
     s->message[0] = status >= 0 ? '\0' : s->message[0];
     s->t = t;
     return status < 0 ? end_with(m, status, s->message) : KD_OK;
@@ -394,6 +400,7 @@ kd_status kd_model_system_create(const char *name, kd_model *model, const kd_sys
     }
     // inputs and sensors of the model are the ports
     const int nu = kd_model_count(model, KD_SECTION_INPUT), ny = kd_model_count(model, KD_SECTION_SENSOR);
+    // the base of all systems: names, counts, places for signals, also for those of saved states
     m->model = model, m->run = *run;
     m->base = (kd_cosim_system){.class = &CLASS, .name = name, .ninputs = nu, .output = m->port};
     m->base.input = kd_arena_cut(&m->arena, (size_t)nu + 1, sizeof(kd_port));
@@ -406,6 +413,7 @@ kd_status kd_model_system_create(const char *name, kd_model *model, const kd_sys
         const kd_element_info info = kd_model_about(model, KD_SECTION_INPUT, i);
         m->base.input[i] = (kd_port){.name = info.name, .unit = "", .start = isnan(info.value) ? 0 : info.value};
     }
+    // every sensor of the model is an output from the beginning; other readings join when a connection asks for them
     for (int i = 0; i < ny && i < MOST_OUTPUTS && !m->arena.failed; i++) {
         const kd_element_info info = kd_model_about(model, KD_SECTION_SENSOR, i);
         (void)add_output(m, info.name, info.unit);

@@ -47,13 +47,16 @@ static kd_status receive(kd_cosim_system *s, double t)
     process_system *p = of(s);
     char            why[300] = "";
     double          there = NAN;
+    // the numbers of the other side, or why there are none
     if (!p->wire->receive(p->line, &p->number, &there, p->y, p->run.patience, why, sizeof why))
         return refuse_process(s, why);
+    // nothing but finite numbers enters the run
     for (int i = 0; i < s->noutputs; i++)
         if (!isfinite(p->y[i])) {
             kd_text(why, sizeof why, "output '%s' is no finite number", s->output[i].name);
             return refuse_process(s, why);
         }
+    // both must be at the same instant: the other one counts its own steps
     s->t = t;
     if (fabs(there - t) <= SAME_TIME * fmax(1, fabs(t))) return KD_OK;
     kd_text(why, sizeof why, "it is at t = %.9g s, the others at %.9g s: give both the same macro step and start",
@@ -121,8 +124,10 @@ kd_status kd_process_system_create(const char *name, const kd_process_run *run, 
     process_system *p = kd_alloc(sizeof *p);
     if (!p) return KD_ERR_MEMORY;
     kd_cosim_system *s = &p->base;
+    // ports as the file of the run tells them
     *s = (kd_cosim_system){.class = &CLASS, .name = name, .ninputs = run->ninputs, .noutputs = run->noutputs};
     p->run = *run;
+    // buffers of a message, one number for each port
     s->input = kd_arena_cut(&p->arena, (size_t)s->ninputs + 1, sizeof *s->input);
     s->output = kd_arena_cut(&p->arena, (size_t)s->noutputs + 1, sizeof *s->output);
     p->read = kd_arena_cut(&p->arena, (size_t)s->noutputs + 1, sizeof *p->read);

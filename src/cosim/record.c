@@ -165,6 +165,7 @@ static void put_certificate(FILE *f, kd_cosim *c)
 {
     kd_cosim_certificate z;
     kd_cosim_certify(c, &z);
+    // verdict and statistics in one sentence
     (void)fprintf(
         f,
         "<p>%s: %ld macro steps to t = %.9g s (%.3g to %.3g s), %s, degree %d, %s; %ld rejected, %ld iterations, "
@@ -172,6 +173,7 @@ static void put_certificate(FILE *f, kd_cosim *c)
         z.clean ? "clean" : "<b class=\"bad\">not clean</b>", z.steps, z.t_end, z.shortest, z.longest,
         kd_cosim_master_word(c->opt.master), c->opt.degree, kd_cosim_control_word(c->opt.control), z.rejected,
         z.iterations, z.events);
+    // one row for each check
     for (int i = 0; i < z.nchecks; i++) {
         (void)fputs("<tr><td>", f), put_escaped(f, z.check[i].name);
         (void)fprintf(f, "</td><td%s>%s</td><td>", z.check[i].verdict == KD_CHECK_BAD ? " class=\"bad\"" : "",

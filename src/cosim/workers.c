@@ -159,17 +159,20 @@ kd_status kd_workers_create(kd_cosim *c, int threads, kd_workers **out)
     kd_workers *w = kd_alloc(sizeof *w);
     *out = NULL;
     if (!w) return KD_ERR_MEMORY;
+    // threads wait in a loop only where each has a processor
     w->cosim = c;
     w->patient = threads <= sysconf(_SC_NPROCESSORS_ONLN);
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->begin, NULL);
     pthread_cond_init(&w->end, NULL);
+    // as many as the system gives; the caller is the first worker itself
     while (w->n < threads - 1) {
         worker *k = &w->worker[w->n];
         *k = (worker){.all = w, .number = w->n + 1};
         if (pthread_create(&k->thread, NULL, work, k) != 0) break;
         w->n++;
     }
+    // systems are dealt out once: the same thread has the same ones at every step
     deal(w);
     *out = w;
     return KD_OK;

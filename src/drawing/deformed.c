@@ -105,11 +105,13 @@ static int renumber(const int *corner, int count, int size, const int *number, i
 static bool fill(const kd_deformed *d, const cell *cells, const int *number, int kept, kd_arena *arena, kd_deformed *t)
 {
     const size_t from = 3 * (size_t)d->nnodes, to = 3 * (size_t)kept;
-    double      *node = kd_arena_cut(arena, to, sizeof *node);
-    double      *shape = kd_arena_cut(arena, to * (size_t)d->nshapes, sizeof *shape);
-    int         *triangle = kd_arena_cut(arena, 3 * (size_t)d->ntriangles, sizeof *triangle);
-    int         *line = kd_arena_cut(arena, 2 * (size_t)d->nlines, sizeof *line);
+    // room for the nodes that are kept, and for all faces: few of them collapse
+    double *node = kd_arena_cut(arena, to, sizeof *node);
+    double *shape = kd_arena_cut(arena, to * (size_t)d->nshapes, sizeof *shape);
+    int    *triangle = kd_arena_cut(arena, 3 * (size_t)d->ntriangles, sizeof *triangle);
+    int    *line = kd_arena_cut(arena, 2 * (size_t)d->nlines, sizeof *line);
     if (arena->failed) return false;
+    // the first node of each cell stands for all of it
     for (int i = 0, at = 0; i < d->nnodes; i++) {
         if (i > 0 && cells[i].key == cells[i - 1].key) continue;
         const size_t own = 3 * (size_t)cells[i].node;
@@ -118,6 +120,7 @@ static bool fill(const kd_deformed *d, const cell *cells, const int *number, int
             memcpy(shape + j * to + 3 * (size_t)at, d->shape + j * from + own, 3 * sizeof *shape);
         at++;
     }
+    // faces and lines by the new numbers; those whose corners fell together are left out
     *t = (kd_deformed){.body = d->body, .nnodes = kept, .nshapes = d->nshapes, .node = node, .shape = shape};
     t->ntriangles = renumber(d->triangle, d->ntriangles, 3, number, triangle);
     t->nlines = renumber(d->line, d->nlines, 2, number, line);

@@ -95,14 +95,17 @@ static kd_status take_nodes(const kd_flexible_body *f, kd_arena *arena, kd_defor
     int      *line = kd_cut_int(arena, 2 * n), *nearest = kd_cut_int(arena, n);
     double   *way = kd_cut_double(arena, n); // to the tree; -1: in it
     if (arena->failed) return KD_ERR_MEMORY;
+    // the tree begins with the first node
     for (int i = 1; i < n; i++) way[i] = square_between(f->node, f->node + 3 * (size_t)i);
     way[0] = -1;
+    // the node next to the tree joins it, by a line to its nearest
     for (int k = 0; k < n - 1; k++) {
         int next = -1;
         for (int i = 1; i < n; i++)
             if (way[i] >= 0 && (next < 0 || way[i] < way[next])) next = i;
         line[2 * k] = nearest[next], line[2 * k + 1] = next;
         way[next] = -1;
+        // ways of the others become shorter
         for (int i = 1; i < n; i++) {
             const double other = square_between(f->node + 3 * (size_t)next, f->node + 3 * (size_t)i);
             if (way[i] >= 0 && other < way[i]) way[i] = other, nearest[i] = next;
@@ -122,11 +125,13 @@ static kd_status take_skin(const kd_flexible_body *f, kd_arena *arena, kd_deform
     const int corners = 3 * f->ntriangles, ends = 2 * f->nlines;
     int      *number = kd_cut_int(arena, f->nnodes), *corner = kd_cut_int(arena, corners + ends), n = 0;
     if (arena->failed) return KD_ERR_MEMORY;
+    // nodes that a face or line uses get numbers in their order
     for (int i = 0; i < corners; i++) number[f->triangle[i]] = 1;
     for (int i = 0; i < ends; i++) number[f->line[i]] = 1;
     for (int i = 0; i < f->nnodes; i++) number[i] = number[i] > 0 ? n++ : -1;
     double *node = kd_cut_matrix(arena, 3, n), *shape = kd_cut_matrix(arena, 3 * n, d->nshapes);
     if (arena->failed) return KD_ERR_MEMORY;
+    // their places and shapes
     for (int i = 0; i < f->nnodes; i++) {
         const size_t from = 3 * (size_t)i, to = 3 * (size_t)number[i];
         if (number[i] < 0) continue;
@@ -134,6 +139,7 @@ static kd_status take_skin(const kd_flexible_body *f, kd_arena *arena, kd_deform
         for (size_t k = 0; k < (size_t)d->nshapes; k++)
             memcpy(shape + 3 * k * (size_t)n + to, f->shape + 3 * k * (size_t)f->nnodes + from, 3 * sizeof *shape);
     }
+    // faces and lines by the new numbers
     for (int i = 0; i < corners; i++) corner[i] = number[f->triangle[i]];
     for (int i = 0; i < ends; i++) corner[corners + i] = number[f->line[i]];
     d->nnodes = n;
@@ -154,6 +160,7 @@ static kd_status add_flexible(kd_drawing *d)
     for (int i = 0; i < m->nbodies; i++)
         if (is_drawn(&m->body[i])) n++, modes += m->body[i].nmodes;
     if (n == 0 || d->capacity == 0) return KD_OK;
+    // a surface for each part, and room for the amplitudes of all modes
     kd_deformed *surface = kd_arena_cut(&d->arena, (size_t)n, sizeof *surface);
     mode_reader *a = kd_arena_cut(&d->arena, 1, sizeof *a);
     int         *place = kd_cut_int(&d->arena, modes);
@@ -162,6 +169,7 @@ static kd_status add_flexible(kd_drawing *d)
     *a = (mode_reader){modes, place, q, m};
     place[0] = -1;
     n = 0;
+    // bare parts have neither faces nor lines: their nodes are joined here
     for (int i = 0; i < m->nbodies; i++) {
         if (!is_drawn(&m->body[i])) continue;
         surface[n] = (kd_deformed){.body = i, .nshapes = m->body[i].nmodes};
@@ -187,6 +195,7 @@ kd_status kd_drawing_create(const kd_system *system, int noutputs, kd_drawing **
     if (noutputs > 0 && frames > noutputs) frames = noutputs;
     d->every = 1 + (noutputs > frames ? (noutputs - 1) / frames / LOOKED_AT : 0);
     d->capacity = n == 0 || n > KD_DRAWING_MOST ? 0 : frames + 2; // start and end besides
+    // frames are taken while the motion runs; memory for all of them now
     d->t = kd_cut_double(&d->arena, d->capacity);
     d->pose = kd_cut_double(&d->arena, d->capacity * 7 * n);
     d->keep = kd_cut_int(&d->arena, d->capacity);
@@ -213,13 +222,16 @@ kd_status kd_drawing_deform(kd_drawing *d, const kd_deformed *surface, int count
 {
     int n = 0;
     if (d->film.nframes > 0 || count < 0 || !amplitudes) return KD_ERR_ARGUMENT;
+    // before the first frame only, and with sound surfaces
     for (int i = 0; i < count; i++) {
         if (!kd_deformed_is_sound(&surface[i], d->film.model->nbodies)) return KD_ERR_ARGUMENT;
         n += surface[i].nshapes;
     }
+    // own copies of the heads; nodes and shapes stay where they are
     kd_deformed *own = kd_arena_cut(&d->arena, (size_t)count, sizeof *own);
     d->amplitude = kd_cut_matrix(&d->arena, d->capacity, n);
     if (d->arena.failed) return KD_ERR_MEMORY;
+    // from now on every frame asks for amplitudes
     if (count > 0) memcpy(own, surface, (size_t)count * sizeof *own);
     d->film.deformed = own;
     d->film.ndeformed = count;
@@ -343,6 +355,7 @@ static kd_status put_poses(kd_json *json, const kd_scene *s)
     const size_t   count = 7 * (size_t)s->film.nframes * (size_t)s->film.model->nbodies;
     unsigned char *bytes = kd_alloc(2 * count + 1);
     if (!bytes) return KD_ERR_MEMORY;
+    // seven numbers for each body: three of position, four of the quaternion
     for (size_t i = 0; i < count; i++) {
         const size_t k = i % 7;
         const double x = s->film.pose[i];
@@ -409,6 +422,7 @@ static void put_solids(kd_json *json, const kd_scene *s)
 // Springs from end to end; lines that points leave behind
 static void put_coils(kd_json *json, const kd_scene *s)
 {
+    // each by two points on bodies and its radius
     kd_json_list(json, "coil");
     for (int i = 0; i < s->ncoils; i++) {
         const kd_coil *coil = &s->coil[i];
@@ -422,6 +436,7 @@ static void put_coils(kd_json *json, const kd_scene *s)
         kd_json_list_close(json);
     }
     kd_json_list_close(json);
+    // and each trace by its point and colour
     kd_json_list(json, "trace");
     for (int i = 0; i < s->ntraces; i++) {
         kd_json_list(json, NULL);
@@ -496,12 +511,14 @@ static kd_status put_sheet(kd_json *json, const kd_scene *s, const kd_deformed *
     const size_t   n = 3 * (size_t)d->nnodes, frames = (size_t)s->film.nframes;
     unsigned char *bytes = kd_alloc(2 * (n > frames ? n : frames));
     if (!bytes) return KD_ERR_MEMORY;
+    // what does not move: nodes, faces, lines
     kd_json_open(json, NULL);
     kd_json_count(json, "body", d->body);
     kd_json_count(json, "paint", s->paint[d->body]);
     kd_json_numbers(json, "node", d->node, (int)n);
     kd_json_counts(json, "triangle", d->triangle, 3 * d->ntriangles);
     kd_json_counts(json, "line", d->line, 2 * d->nlines);
+    // each shape by bytes and one size: that of the largest component times that of the largest amplitude
     kd_json_list(json, "shape");
     for (int j = 0; j < d->nshapes; j++) {
         const double *amplitude = s->film.amplitude + first + j;
@@ -539,6 +556,7 @@ static kd_status put_sheets(kd_json *json, const kd_scene *s)
 static kd_status put_data(FILE *file, const kd_scene *s)
 {
     kd_json json = {.file = file, .layout = KD_JSON_DENSE, .digits = "%.8g", .none = "0", .in_page = true};
+    // names and times, with digits enough to tell frames apart
     kd_json_open(&json, NULL);
     put_names(&json, s);
     kd_json_numbers(&json, "t", s->film.t, s->film.nframes);
@@ -548,11 +566,13 @@ static kd_status put_data(FILE *file, const kd_scene *s)
     put_vector(&json, NULL, s->low);
     put_vector(&json, NULL, s->high);
     kd_json_list_close(&json);
+    // what moves, then what is drawn in its axes
     kd_status status = put_poses(&json, s);
     if (status == KD_OK) status = put_sheets(&json, s);
     put_meshes(&json, s);
     put_solids(&json, s);
     put_coils(&json, s);
+    // how it is looked at
     put_camera(&json, &s->camera);
     kd_json_number(&json, "radius", s->radius);
     kd_json_number(&json, "floor", s->floor);
@@ -619,7 +639,8 @@ kd_status kd_drawing_write(const kd_drawing *d, const char *title, FILE *file)
         return KD_OK;
     }
     if (d->film.nframes == 0) return KD_OK;
-    kd_arena  arena = {0};
+    kd_arena arena = {0};
+    // few frames, then all that stands in the picture
     kd_film   few;
     kd_status status = few_frames(&d->film, &arena, &few);
     if (status == KD_OK) status = kd_scene_build(&few, &scene);
@@ -630,6 +651,7 @@ kd_status kd_drawing_write(const kd_drawing *d, const char *title, FILE *file)
     // the still picture, which the script replaces
     fputs("<h2>Motion</h2>\n<section class=\"card drawing\">\n<div class=\"stage\">\n", file);
     status = kd_picture_write(file, &scene, title);
+    // script and data
     fputs("</div>\n<script>\n", file);
     fwrite(kd_drawing_script, 1, kd_drawing_script_size, file);
     fputs("kardanDrawing(document.currentScript.parentNode,", file);

@@ -120,6 +120,7 @@ static kd_vec3 unit(kd_vec3 a)
 
 static kd_vec3 vector_of(const source *s, const double *pose, const double x[3])
 {
+    // both bodies where they are drawn, then the axes that the numbers of this load belong to
     const posed from = pose_of(pose, s->from), to = pose_of(pose, s->to);
     switch (s->form) {
     case ALONG_LINE:
@@ -208,6 +209,7 @@ kd_status kd_loads_read(const kd_model *m, kd_coordinates coordinates, const kd_
     for (int i = 0; i < m->nforces; i++) add_force(r, &m->force[i]);
     for (int i = 0; i < m->nconstraints; i++) add_constraint(r, &m->constraint[i]);
     if (made->count == 0) goto done;
+    // the paths of all arrows, up to three numbers each
     kd_system_options opt = kd_system_options_default();
     opt.coordinates = coordinates;
     opt.watch = watch;

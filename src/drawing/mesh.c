@@ -171,12 +171,14 @@ static void fit(const kd_surface *s, kd_vec3 *vertex)
 
 bool kd_mesh_of_surface(kd_arena *arena, const kd_surface *surface, int most, kd_mesh *mesh)
 {
+    // as many triangles as a picture holds
     kd_surface thin;
     if (kd_surface_thin(surface, most, &thin) < 0) return false;
     *mesh = (kd_mesh){.nvertices = thin.nvertices, .nfaces = thin.ntriangles, .hollow = true};
     mesh->vertex = kd_arena_cut(arena, (size_t)thin.nvertices, sizeof *mesh->vertex);
     mesh->first = kd_cut_int(arena, thin.ntriangles + 1);
     mesh->corner = kd_cut_int(arena, 3 * thin.ntriangles);
+    // every face is a triangle
     if (!arena->failed) {
         fit(&thin, mesh->vertex);
         for (int i = 0; i <= thin.ntriangles; i++) mesh->first[i] = 3 * i;

@@ -40,6 +40,7 @@ static facts facts_of(const kd_corner *p, int n)
     facts  f = {{INFINITY, INFINITY}, {-INFINITY, -INFINITY}, 0, 0, 0, 0, false};
     double largest = 0;
     int    u = 0, v = 0;
+    // box, mean depth, and the corners that span the largest triangle with the first
     for (int i = 0; i < n; i++) {
         f.low[0] = fmin(f.low[0], p[i].x), f.high[0] = fmax(f.high[0], p[i].x);
         f.low[1] = fmin(f.low[1], p[i].y), f.high[1] = fmax(f.high[1], p[i].y);
@@ -48,6 +49,7 @@ static facts facts_of(const kd_corner *p, int n)
             if (fabs(cross(p[0], p[k], p[i])) > largest) largest = fabs(cross(p[0], p[k], p[i])), u = k, v = i;
     }
     if (!(largest > NOTHING)) return f;
+    // depth = a + b x + c y through these three (Cramer's rule)
     const double area = cross(p[0], p[u], p[v]), du = p[u].near - p[0].near, dv = p[v].near - p[0].near;
     f.b = (du * (p[v].y - p[0].y) - dv * (p[u].y - p[0].y)) / area;
     f.c = (dv * (p[u].x - p[0].x) - du * (p[v].x - p[0].x)) / area;

@@ -748,6 +748,7 @@ kd_status kd_scene_build(const kd_film *film, kd_scene *s)
     for (int i = 0; i < m->nbodies; i++) nshapes += m->body[i].def.nshapes;
     // memory; round meshes with fewer sides where there are many
     s->mesh = kd_meshes_create(&s->arena, nshapes + m->njoints > MANY_SOLIDS ? COARSE : FINE);
+    // meshes of files, then room for all that may be drawn
     add_files(&b, nshapes);
     s->solid = kd_arena_cut(&s->arena, MOST_SOLIDS, sizeof *s->solid);
     s->coil = kd_arena_cut(&s->arena, 2 * (size_t)m->nforces + MOST_COUPLED * (size_t)m->nconstraints, sizeof *s->coil);

@@ -99,6 +99,7 @@ kd_status kd_film_thin(const kd_film *film, kd_arena *arena, kd_film *thin)
     double      *largest = kd_cut_double(arena, film->namplitudes);
     *thin = *film;
     if (arena->failed) return KD_ERR_MEMORY;
+    // the largest amplitude of each mode is the measure for its error
     for (size_t i = 0; i < (size_t)film->nframes * m; i++)
         largest[i % m] = fmax(largest[i % m], fabs(film->amplitude[i]));
     // the same for what moves little as for what travels far: by the size of the mechanism, not of its way
@@ -106,10 +107,12 @@ kd_status kd_film_thin(const kd_film *film, kd_arena *arena, kd_film *thin)
         film,
         fmin(kd_film_size(film), kd_film_size(&(kd_film){.model = film->model, .nframes = 1, .pose = film->pose})),
         largest};
+    // frames that linear interpolation does not need are left out
     const int count = kd_thin(film->nframes, kd_error_of_frame, &e, INVISIBLE, keep);
     double   *t = kd_cut_double(arena, count), *pose = kd_arena_cut(arena, (size_t)count * n, sizeof *pose);
     double   *amplitude = kd_arena_cut(arena, (size_t)count * m, sizeof *amplitude);
     if (arena->failed) return KD_ERR_MEMORY;
+    // those that stay move together
     for (int i = 0; i < count; i++) {
         const size_t from = (size_t)keep[i], to = (size_t)i;
         t[i] = film->t[from];

@@ -32,6 +32,7 @@ typedef struct page {
 static void write_bytes(text *t, const char *bytes, size_t n)
 {
     if (t->failed) return;
+    // room doubles, so that a long description is not copied at every word
     if (t->size + n + 1 > t->room) {
         const size_t room = 2 * (t->size + n) + 4096;
         char        *larger = kd_alloc(room);
@@ -66,6 +67,7 @@ static void attribute(page *p, const char *name, const char *value)
     put_xml(p, " %s=\"", name);
     for (; *value; value++) {
         const unsigned char c = (unsigned char)*value;
+        // signs that XML would read; those that it cannot hold become spaces
         if (c == '&')
             put_xml(p, "&amp;");
         else if (c == '<')
@@ -154,6 +156,7 @@ static void write_abilities(page *p)
                 : " needsCompletedIntegratorStep=\"true\" canGetAndSetFMUState=\"true\" canSerializeFMUState=\"true\""
                   " providesDirectionalDerivatives=\"true\" providesAdjointDerivatives=\"true\"/>\n");
     }
+    // co-simulation: steps of any length, events and intermediate values
     if (p->def->kind & KD_FMU_COSIMULATION) {
         put_xml(p, "  <CoSimulation");
         attribute(p, "modelIdentifier", p->def->identifier);

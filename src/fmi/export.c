@@ -240,6 +240,7 @@ static void visit(job *j, const char *path, const char *name, visitor see, bool 
 {
     DIR *list = opendir(path);
     *good = *good && list;
+    // each entry by its path on disk and its name below the folder
     for (struct dirent *e = list ? readdir(list) : NULL; e; e = readdir(list)) {
         char        inner[PATH_MAX + 300], inner_name[PATH_MAX + 300];
         struct stat about;
@@ -247,6 +248,7 @@ static void visit(job *j, const char *path, const char *name, visitor see, bool 
         kd_text(inner, sizeof inner, "%s/%s", path, e->d_name);
         kd_text(inner_name, sizeof inner_name, "%s%s%s", name, *name ? "/" : "", e->d_name);
         if (lstat(inner, &about) != 0) continue;
+        // links are not followed: lstat tells a folder only where it is one
         if (S_ISDIR(about.st_mode))
             visit(j, inner, inner_name, see, good);
         else
@@ -353,8 +355,10 @@ static kd_status add_description(job *j)
     kd_simulation_options options;
     bool                 *tunable = kd_alloc((size_t)nparameters + 1);
     if (!tunable) return KD_ERR_MEMORY;
+    // what the run section gives: times and tolerance of the default experiment
     kd_status status = kd_system_run_options(kd_plant_system(j->plant), &options, j->message, j->size);
     for (int i = 0; i < nparameters; i++) tunable[i] = kd_plant_is_tunable(j->plant, (unsigned)(first + i));
+    // all that the description says beside the variables of the plant
     const kd_description_def def = {.version = j->opt->version,
                                     .kind = j->opt->kind,
                                     .identifier = j->identifier,
@@ -428,15 +432,18 @@ static kd_status add_sources(job *j)
     char   place[PATH_MAX + 60], why[300];
     char  *list, *text = NULL;
     size_t length, size = 0;
+    // only where they are asked for and can be told
     if (!j->opt->sources) return KD_OK;
     if (j->opt->version != 3)
         return refuse_export(j, KD_ERR_ARGUMENT, "sources", "only FMI 3.0 can say how they are built");
     if (!find_part("fmu-sources.txt", "KARDAN_FMU_SOURCES", place, sizeof place))
         return refuse_export(j, KD_ERR_UNAVAILABLE, "fmu-sources.txt",
                              "the list of sources is not beside the program, nor where it was installed");
+    // the list was written when the library was built
     kd_status status = kd_load_file(place, MOST_BYTES, &list, &length, why, sizeof why);
     if (status < 0) return refuse_export(j, status, place, why);
     FILE *build = open_memstream(&text, &size);
+    // the build description grows beside the files that it names
     if (build) {
         fprintf(build,
                 "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<fmiBuildDescription fmiVersion=\"3.0\">\n"

@@ -256,19 +256,24 @@ static kd_status event(kd_continuous *unit, const kd_unit_point *p, kd_epoch *ep
         const bool    is_told = c->is_completed && is_at(c, p, c->at);
         bool          asks;
         c->has_passed = false;
+        // to the state before, at the exact time; what holds on its left is kept
         status = go_to(c, p->epoch);
         if (fabs(c->next - p->t) <= SAME_TIME * fmax(fabs(p->t), 1)) exact.t = c->next;
         if (status >= 0) status = place(c, &exact);
         if (status >= 0) keep_left(c);
+        // a step that the FMU has not heard of is completed before its event
         if (status >= 0 && !is_told) status = complete(c, &asks);
         if (status >= 0) status = told(c, kd_guest_update(kd_fmu_unit_guest(c->unit), true, &news));
+        // states behind: those of before, unless the FMU has changed them
         if (status >= 0 && bytes > 0) memcpy(c->x_behind, p->x, bytes);
         if (status >= 0 && news.changed) status = told(c, kd_guest_get_states(kd_fmu_unit_guest(c->unit), c->x_behind));
         if (status < 0) return status;
+        // the event is remembered under the epoch that it begins
         c->has_passed = true;
         c->before = p->epoch;
         note(c, p, c->passed);
         c->epoch = (kd_epoch){p->epoch.count + 1, p->t};
+        // when the next one is due, and whether there shall be none
         c->next = news.next;
         c->stop = c->stop || news.stop;
         forget(c);
@@ -339,20 +344,25 @@ static kd_status check_states(const exchange *c, char *message, size_t size)
 static kd_status cut(exchange *c)
 {
     kd_arena *a = &c->arena;
+    // references by which variables are read and written
     c->u_reference = kd_arena_cut(a, (size_t)c->nu + 1, sizeof *c->u_reference);
     c->y_reference = kd_arena_cut(a, (size_t)c->ny + 1, sizeof *c->y_reference);
     c->x_reference = kd_arena_cut(a, (size_t)c->nx + 1, sizeof *c->x_reference);
     c->dx_reference = kd_arena_cut(a, (size_t)c->nx + 1, sizeof *c->dx_reference);
+    // what it starts with
     c->u_start = kd_cut_double(a, c->nu + 1);
     c->x_start = kd_cut_double(a, c->nx + 1);
     c->parameter = kd_cut_double(a, c->nparameters + 1);
+    // the points where it was last asked
     c->at = kd_cut_double(a, 1 + c->nu + c->nx);
     c->sloped = kd_cut_double(a, 1 + c->nu + c->nx);
     c->passed = kd_cut_double(a, 1 + c->nu + c->nx);
     c->x_behind = kd_cut_double(a, c->nx + 1);
+    // values left of an event
     c->left_dx = kd_cut_double(a, c->nx + 1);
     c->left_z = kd_cut_double(a, c->nz + 1);
     c->left_y = kd_cut_double(a, c->ny + 1);
+    // rates, indicators, outputs and their slopes
     c->dx = kd_cut_double(a, c->nx + 1);
     c->z = kd_cut_double(a, c->nz + 1);
     c->y = kd_cut_double(a, c->ny + 1);
@@ -406,6 +416,7 @@ kd_status kd_continuous_open(const kd_foreign_setup *setup, kd_continuous **unit
     own.exchange = true;
     own.period = 1;
     kd_status status = kd_fmu_unit_open(&own, &c->unit, message, size);
+    // counts as the description and the file of the model tell them
     if (status >= 0) {
         c->about = kd_fmu_unit_about(c->unit);
         c->nx = c->about->nstates;
@@ -415,6 +426,7 @@ kd_status kd_continuous_open(const kd_foreign_setup *setup, kd_continuous **unit
         c->nparameters = setup->nparameters;
         c->next = HUGE_VAL;
         c->base.nstates = c->nx, c->base.nindicators = c->nz, c->base.ninputs = c->nu, c->base.noutputs = c->ny;
+        // references and start values need the open FMU
         status = prepare_exchange(c, setup, message, size);
     }
     if (status < 0)

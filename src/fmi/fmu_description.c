@@ -355,12 +355,14 @@ static int target_of(const reader *r, const char *text)
 static void link_derivatives(reader *r, const kd_xml_element *list)
 {
     int i = 0;
+    // each variable that names another one as its integral
     for (const kd_xml_element *e = first_child(list); e; e = e->next, i++) {
         kd_fmi_type           type;
         kd_fmi_variable      *v = r->d->variable + i;
         const kd_xml_element *typed = typed_element(r, e, &type);
         const char           *text = attribute(typed, "derivative");
         if (!text) continue;
+        // it must be there, be another one, and be continuous
         v->derivative = target_of(r, text);
         if (v->derivative < 0)
             note_finding(r, v->line, false, "%.100s: it is the derivative of a variable that is not there", v->name);
@@ -412,6 +414,7 @@ static bool read_variables(reader *r)
         note_finding(r, r->root->line, true, "there are no ModelVariables");
         return true;
     }
+    // counted first: references among variables are places in one array
     for (const kd_xml_element *e = first_child(list); e; e = e->next) count++;
     r->d->variable = kd_arena_cut(r->arena, (size_t)count + 1, sizeof *r->d->variable);
     if (!r->d->variable) return false;
@@ -419,6 +422,7 @@ static bool read_variables(reader *r)
         read_variable(r, e, r->d->variable + r->d->nvariables);
         times += r->d->variable[r->d->nvariables++].causality == KD_CAUSALITY_INDEPENDENT;
     }
+    // links between variables, when all are there
     if (times > 1)
         note_finding(r, list->line, false, "there are %d independent variables; there is one time only", times);
     link_derivatives(r, list);
@@ -479,17 +483,20 @@ static void check_marks(reader *r, const unsigned char *marks, const kd_xml_elem
 {
     unsigned char *is_state = kd_arena_cut(r->arena, (size_t)r->d->nvariables + 1, 1);
     if (!is_state) return;
+    // a state is what a listed derivative is the derivative of
     for (int i = 0; i < r->d->nvariables; i++)
         if (marks[i] & RATE && r->d->variable[i].derivative >= 0) is_state[r->d->variable[i].derivative] = 1;
     for (int i = 0; i < r->d->nvariables; i++) {
         const kd_fmi_variable *v = r->d->variable + i;
         const bool             output = v->causality == KD_CAUSALITY_OUTPUT;
+        // outputs are listed, and nothing else among them
         if (output != ((marks[i] & OUTPUT) != 0) && v->type != KD_FMI_CLOCK)
             note_finding(r, structure->line, false, "ModelStructure: %.100s is %s", v->name,
                          output ? "an output, but not listed among them" : "listed among the outputs, but none");
         if (marks[i] & RATE && v->derivative < 0)
             note_finding(r, structure->line, false, "ModelStructure: %.100s is listed as a derivative, but of nothing",
                          v->name);
+        // what the start computes: outputs, states and rates without a given value
         const bool unknown = v->initial >= KD_INITIAL_APPROX &&
                              (output || v->causality == KD_CAUSALITY_CALCULATED || is_state[i] || marks[i] & RATE);
         if (unknown && !(marks[i] & INITIAL_UNKNOWN) && v->type != KD_FMI_CLOCK)
@@ -504,13 +511,16 @@ static bool read_structure(reader *r)
     unsigned char        *marks = kd_arena_cut(r->arena, (size_t)r->d->nvariables + 1, 1);
     r->d->rate = kd_cut_int(r->arena, r->d->nvariables + 1);
     if (!marks || !r->d->rate) return false;
+    // nothing works without it
     if (!structure) {
         note_finding(r, r->root->line, true, "there is no ModelStructure");
         return true;
     }
+    // marks by list; rates in the order of the states
     (void)mark(r, structure, "Outputs", "Output", marks, OUTPUT);
     r->d->nstates = mark(r, structure, "Derivatives", "ContinuousStateDerivative", marks, RATE);
     (void)mark(r, structure, "InitialUnknowns", "InitialUnknown", marks, INITIAL_UNKNOWN);
+    // a number in version 2, a list in version 3
     const char *indicators = attribute(r->root, "numberOfEventIndicators");
     const long  n = indicators ? whole(indicators) : 0;
     if (r->d->version == 2 && (n < 0 || n > 1000000))
@@ -528,6 +538,7 @@ kd_status kd_fmi_description_read(const char *text, size_t length, kd_arena *are
     int             line = 0;
     char            why[400] = "";
     *about = (kd_fmi_description){0};
+    // the tree, then its parts in the order in which they refer to each other
     kd_status status = kd_xml_read(text, length, arena, &root, &line, why, sizeof why);
     if (status < 0) {
         kd_text(message, size, "modelDescription.xml:%d: %s", line, *why ? why : kd_status_sentence(status));
@@ -538,6 +549,7 @@ kd_status kd_fmi_description_read(const char *text, size_t length, kd_arena *are
     if (about->version == 0 || !read_units(&r) || !read_variables(&r) || !read_structure(&r)) {
         if (arena->failed) return KD_ERR_MEMORY;
     }
+    // what breaks the rules was told one by one
     if (r.failed) kd_text(message, size, "its description breaks the rules of the standard");
     return r.failed ? KD_ERR_FILE : KD_OK;
 }

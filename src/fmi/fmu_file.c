@@ -59,6 +59,7 @@ kd_status kd_fmu_file_open(kd_fmu_file *fmu, const char *path, kd_fmu_finding te
                            size_t size)
 {
     *fmu = (kd_fmu_file){0};
+    // an archive with a description in it
     char      why[700] = "";
     kd_status status = kd_load_file(path, KD_ZIP_MAX_BYTES, &fmu->bytes, &fmu->size, why, sizeof why);
     if (status >= 0) status = kd_zip_open((const unsigned char *)fmu->bytes, fmu->size, &fmu->zip, why, sizeof why);
@@ -67,6 +68,7 @@ kd_status kd_fmu_file_open(kd_fmu_file *fmu, const char *path, kd_fmu_finding te
         kd_text(why, sizeof why, "there is no modelDescription.xml in it: this is no FMU");
         status = KD_ERR_FILE;
     }
+    // the description is read, then what it promises to be in the archive
     if (status >= 0) status = kd_zip_unpack(fmu->zip, i, &fmu->text, why, sizeof why);
     if (status >= 0)
         status = kd_fmi_description_read(fmu->text, kd_zip_at(fmu->zip, i).size, &fmu->arena, &fmu->about, tell,

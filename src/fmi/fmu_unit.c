@@ -99,9 +99,11 @@ static void destroy(kd_foreign *unit)
 kd_status kd_fmu_unit_start(kd_fmu_unit *f, double t, const double *u)
 {
     char why[KD_FOREIGN_MESSAGE] = "";
+    // a unit starts anew: a fresh instance, for the old one cannot be told to forget
     stop(f);
     kd_status status = kd_guest_open(&f->fmu, &f->opt, &f->guest, why, sizeof why);
     if (status < 0) return kd_foreign_refuse(&f->unit, status, "%s", why);
+    // parameters before initialisation, inputs in it
     for (int i = 0; i < f->nparameters && status >= 0; i++)
         status = told(f, kd_guest_set(f->guest, f->parameter[i], f->value[i]));
     if (status >= 0) status = told(f, kd_guest_begin(f->guest, t, HUGE_VAL, f->tolerance));
@@ -109,6 +111,7 @@ kd_status kd_fmu_unit_start(kd_fmu_unit *f, double t, const double *u)
     if (status >= 0) status = told(f, kd_guest_finish(f->guest));
     f->unit.t = t;
     f->jumped = false;
+    // exchange needs a method that integrates it
     f->inputs = (kd_fmu_inputs){0};
     if (status < 0 || !f->opt.exchange) return status;
     const kd_guest_motion_options options = {
@@ -143,10 +146,12 @@ static kd_status step(kd_fmu_unit *f, double t_end)
     double    t = f->unit.t, reached = t;
     bool      ends = false;
     kd_status status = KD_OK;
+    // held inputs are those of the middle of the step
     if (f->inputs.eval) {
         f->inputs.eval(t + (t_end - t) / 2, f->inputs.context, f->fed);
         status = set_inputs(f, f->fed, false);
     }
+    // until the end, or until it gets no further
     for (int part = 0; part < PARTS && status >= 0 && t < t_end && !ends; part++) {
         status = told(f, kd_guest_step(f->guest, t, t_end - t, &reached, &ends));
         if (status >= 0 && !(reached > t)) break;
@@ -287,15 +292,18 @@ static kd_status refuse_name(const kd_fmi_description *d, const char *what, cons
 static kd_status find_all(kd_fmu_unit *f, const kd_foreign_setup *setup, char *message, size_t size)
 {
     const kd_fmi_description *d = &f->fmu.about;
+    // inputs are inputs there
     for (int i = 0; i < setup->ninputs; i++) {
         const kd_fmi_variable *v = f->input[i] = find_variable(d, setup->input_name[i]);
         if (!v || !is_number(v) || v->causality != KD_CAUSALITY_INPUT)
             return refuse_name(d, "input", setup->input_name[i], v, message, size);
     }
+    // outputs: any number that can be read
     for (int i = 0; i < setup->noutputs; i++) {
         const kd_fmi_variable *v = f->output[i] = find_variable(d, setup->output_name[i]);
         if (!v || !is_number(v)) return refuse_name(d, "output", setup->output_name[i], v, message, size);
     }
+    // parameters may also be inputs that nobody drives
     for (int i = 0; i < setup->nparameters; i++) {
         const kd_fmi_variable *v = f->parameter[i] = find_variable(d, setup->parameter_name[i]);
         f->value[i] = setup->parameter[i];
@@ -381,15 +389,19 @@ static kd_status prepare_unit(kd_fmu_unit *f, kd_foreign_setup setup, char *mess
 {
     const kd_fmi_description *d = &f->fmu.about;
     const bool                all = setup.ninputs < 0;
-    kd_status                 status = kd_fmu_file_open(&f->fmu, setup.path, NULL, NULL, message, size);
+    // the archive, and which of its kinds is taken
+    kd_status status = kd_fmu_file_open(&f->fmu, setup.path, NULL, NULL, message, size);
     if (status >= 0) status = choose_kind(f, &setup, message, size);
     if (status < 0) return status;
+    // without a list: all ports that the description tells
     if (all) {
         setup.ninputs = count_all(d, KD_CAUSALITY_INPUT);
         setup.noutputs = count_all(d, KD_CAUSALITY_OUTPUT);
     }
+    // the tolerance and step of the file, or those that the FMU would have
     f->tolerance = setup.tolerance > 0 ? setup.tolerance : d->has_tolerance ? d->tolerance : 0;
     f->step = setup.period > 0 ? setup.period : d->has_step ? d->step : 1e-2;
+    // references of all names
     status = kd_foreign_init(&f->unit, &CLASS, &setup);
     if (status >= 0) status = cut_arrays(f, &setup);
     if (status < 0) return status;

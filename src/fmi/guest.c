@@ -98,10 +98,12 @@ static void serve_for_ever(int socket)
         head           h;
         char           text[KD_GUEST_TEXT] = "";
         kd_guest_bytes in = {0}, out = {0};
+        // the head says how much follows; without more of it the other side has gone
         if (!s || transfer(socket, &h, sizeof h, false, HUGE_VAL) != 1 || h.size > KD_GUEST_BYTES) break;
         in.data = kd_alloc((size_t)h.size + 1);
         in.size = in.room = h.size;
         if (!in.data || transfer(socket, in.data, h.size, false, HUGE_VAL) != 1) break;
+        // the call, its answer and the words for a failure
         const kd_status status = kd_served_call(s, (kd_guest_call)h.call, &in, &out, text);
         h = (head){(uint32_t)((int)status + 1000), (uint32_t)out.size, (uint32_t)strlen(text)};
         const bool sent = transfer(socket, &h, sizeof h, true, HUGE_VAL) == 1 &&
@@ -206,6 +208,7 @@ static kd_status tell_death(kd_guest *g, kd_guest_call call, bool late)
                                        "its evaluation",
                                        "its directional derivatives"};
     int                      state = 0;
+    // late: ended from here; otherwise it ended itself, and its status says how
     g->dead = true;
     if (late) {
         bury(g, NULL);
@@ -215,6 +218,7 @@ static kd_status tell_death(kd_guest *g, kd_guest_call call, bool late)
     }
     wait_until(g, now() + MOST_SECONDS_AT_CLOSE);
     bury(g, &state);
+    // a signal or a status
     if (WIFSIGNALED(state))
         kd_text(g->message, sizeof g->message, "the FMU crashed in %s (%s)", WORD[call], strsignal(WTERMSIG(state)));
     else
@@ -236,11 +240,13 @@ static kd_status call_far(kd_guest *g, kd_guest_call call, char *text)
     const double deadline = g->opt.timeout > 0 ? now() + g->opt.timeout : HUGE_VAL;
     head         h = {(uint32_t)call, (uint32_t)g->in.size, 0};
     if (g->dead || g->socket < 0) return KD_ERR_CONNECTION;
+    // request, then head, words and values of the answer; each waits until the deadline only
     int done = transfer(g->socket, &h, sizeof h, true, deadline);
     if (done == 1) done = transfer(g->socket, g->in.data, g->in.size, true, deadline);
     if (done == 1) done = transfer(g->socket, &h, sizeof h, false, deadline);
     if (done == 1 && (h.size > 2 * (size_t)KD_GUEST_BYTES || h.text >= KD_GUEST_TEXT)) done = 0;
     if (done == 1) done = transfer(g->socket, text, h.text, false, deadline);
+    // the buffer for answers grows with the largest one
     if (done == 1) {
         text[h.text] = '\0';
         if (h.size > g->out.room) {
@@ -325,6 +331,7 @@ static void remove_folder(const char *path)
 
 static kd_status unpack(kd_guest *g)
 {
+    // a binary for this machine must be there, of the kind that is wanted
     const char *temporary = getenv("TMPDIR");
     char        why[600], name[600], path[PATH_MAX + 20];
     if (!kd_fmu_file_binary(g->fmu, g->opt.exchange, name, sizeof name)) {
@@ -334,6 +341,7 @@ static kd_status unpack(kd_guest *g)
                            none ? (g->opt.exchange ? "it has no model exchange" : "it has no co-simulation")
                                 : "it has no binary for this machine");
     }
+    // everything goes into a folder of its own, which is removed at the end
     if (snprintf(path, sizeof path, "%s/kardan-guest-XXXXXX", temporary && *temporary ? temporary : "/tmp") >= PATH_MAX)
         return refuse_call(g, KD_ERR_FILE, "the folder of temporary files has too long a name");
     kd_text(g->folder, sizeof g->folder, "%s", path);
@@ -372,6 +380,7 @@ kd_status kd_guest_open(const kd_fmu_file *fmu, const kd_guest_options *opt, kd_
     g->fmu = fmu;
     g->opt = *opt;
     g->socket = -1;
+    // files first, then a process for them, or this one
     kd_status status = unpack(g);
     if (status >= 0 && opt->in_process) {
         g->served = kd_served_create();
@@ -379,6 +388,7 @@ kd_status kd_guest_open(const kd_fmu_file *fmu, const kd_guest_options *opt, kd_
     } else if (status >= 0) {
         status = make_process(g);
     }
+    // what failed so far has its sentence in g
     if (status >= 0) status = instantiate(g);
     if (status < 0) {
         kd_text(message, size, "%s", g->message[0] ? g->message : kd_status_sentence(status));

@@ -57,6 +57,7 @@ static kd_status try_step(kd_guest_motion *s, double h, double *error)
 {
     const size_t n = (size_t)s->n;
     kd_status    status = KD_OK;
+    // stages: k_i = f(t + c_i h, y + h sum_l a_il k_l); the last one stands at the end of the step
     for (int i = 0; i < STAGES && status >= 0; i++) {
         for (size_t j = 0; j < n; j++) {
             double sum = 0;
@@ -65,6 +66,7 @@ static kd_status try_step(kd_guest_motion *s, double h, double *error)
         }
         status = rates(s, s->t + C[i] * h, s->y1, s->k + (size_t)i * n, i == STAGES - 1 ? s->z1 : NULL);
     }
+    // the two formulas differ by h sum e k, measured in tolerances
     *error = 0;
     for (size_t j = 0; j < n && status >= 0; j++) {
         double sum = 0;
@@ -119,19 +121,24 @@ static kd_status accept(kd_guest_motion *s, double h, bool event)
 {
     bool      step_event, stop;
     kd_status status;
+    // the end of the step is where the FMU stands now
     s->t += h;
     if (s->n > 0) memcpy(s->y, s->y1, (size_t)s->n * sizeof *s->y);
     status = rates(s, s->t, s->y, s->k, s->z1);
+    // it hears of the step, and may want an event
     if (status >= 0) status = kd_guest_completed(s->guest, &step_event, &stop);
     if (status < 0) return status;
     s->steps++;
     s->stopped = s->stopped || stop;
     if (s->m > 0) memcpy(s->z, s->z1, (size_t)s->m * sizeof *s->z);
+    // an event of time, of a root, or of the FMU itself
     event = event || s->t >= s->next - 4 * DBL_EPSILON * fabs(s->t);
     if (!event && !step_event) return KD_OK;
+    // rows before and behind it
     if (event && s->opt.show) status = s->opt.show(s->t, s->guest, s->opt.context);
     if (status >= 0) status = take_update(s, true);
     if (status >= 0 && event && s->opt.show) status = s->opt.show(s->t, s->guest, s->opt.context);
+    // what lies behind may be faster
     s->h = fmin(s->h, s->opt.step);
     return status;
 }
@@ -210,12 +217,14 @@ kd_status kd_guest_motion_create(kd_guest *guest, const kd_guest_motion_options 
     *motion = NULL;
     kd_guest_motion *s = kd_alloc(sizeof *s);
     if (!s) return KD_ERR_MEMORY;
+    // sizes as the FMU tells them; the first step is short
     s->guest = guest;
     s->opt = *opt;
     s->n = kd_guest_states(guest);
     s->m = kd_guest_indicators(guest);
     s->t = t;
     s->h = 1e-2 * opt->step;
+    // two ends of a step, stages, and slots for saved motions
     s->y = kd_cut_double(&s->arena, s->n);
     s->y1 = kd_cut_double(&s->arena, s->n);
     s->z = kd_cut_double(&s->arena, s->m);

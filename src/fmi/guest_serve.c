@@ -200,6 +200,7 @@ static kd_status open_it(kd_served *s, kd_guest_bytes *in, char *text)
     if (!kd_bytes_get(in, head, 2) || !get_text(in, binary, sizeof binary) || !get_text(in, token, sizeof token) ||
         !get_text(in, resources, sizeof resources))
         return KD_ERR_ARGUMENT;
+    // the library with its functions, all that are needed
     s->exchange = head[0];
     s->version = head[1];
     s->library = dlopen(binary, RTLD_NOW | RTLD_LOCAL);
@@ -213,6 +214,7 @@ static kd_status open_it(kd_served *s, kd_guest_bytes *in, char *text)
         kd_text(text, KD_GUEST_TEXT, "its binary has no function %s", name);
         return KD_ERR_FILE;
     }
+    // an instance of that version
     if (s->version == 2) {
         s->callbacks = (fmi2CallbackFunctions){hear2, calloc, free, NULL, s};
         write_uri(resources, uri, sizeof uri);
@@ -401,6 +403,7 @@ static int make_step(kd_served *s, const double *in, double *out)
     out[0] = in[0] + in[1];
     out[1] = 0;
     if (s->version == 3) {
+        // version 3 tells events and early ends itself
         bool      event = false, stop = false, early = false;
         double    last = out[0];
         const int answer = (int)s->fmi3DoStep(s->instance, in[0], in[1], !s->goes_back, &event, &stop, &early, &last);
@@ -408,6 +411,7 @@ static int make_step(kd_served *s, const double *in, double *out)
         out[1] = stop;
         return answer;
     }
+    // version 2 tells an end by a status that is asked for
     int         answer = (int)s->fmi2DoStep(s->instance, in[0], in[1], s->goes_back ? fmi2False : fmi2True);
     fmi2Boolean stopped = fmi2False;
     if (answer == 2 && s->fmi2GetBooleanStatus &&
@@ -449,6 +453,7 @@ static int update(kd_served *s, bool enter, double *out)
     bool       again = true;
     out[0] = out[1] = 0;
     out[2] = HUGE_VAL;
+    // the FMU says whether it is done; one that never is, is ended
     if (enter) answer = enter_events(s);
     for (int k = 0; k < MOST && again && answer < 2; k++) {
         bool          stop = false, nominals = false, values = false, has_next = false;
@@ -464,6 +469,7 @@ static int update(kd_served *s, bool enter, double *out)
             has_next = info.nextEventTimeDefined;
             next = info.nextEventTime;
         }
+        // what changed in any round counts, the time of the next event is that of the last
         if (values) out[0] = 1;
         if (stop) out[1] = 1;
         out[2] = has_next ? next : HUGE_VAL;
@@ -483,12 +489,14 @@ static kd_status keep_state(kd_served *s, uint32_t slot, bool back, char *text)
 {
     const bool three = s->version == 3;
     if (slot >= KD_GUEST_SLOTS || (back && !s->saved[slot])) return KD_ERR_ARGUMENT;
+    // functions that a binary may leave out
     if (three ? !s->fmi3GetFMUState || !s->fmi3SetFMUState || !s->fmi3FreeFMUState
               : !s->fmi2GetFMUstate || !s->fmi2SetFMUstate || !s->fmi2FreeFMUstate) {
         kd_text(text, KD_GUEST_TEXT, "its binary has no functions for saved states");
         return KD_ERR_UNSUPPORTED;
     }
     s->goes_back = true;
+    // the FMU writes over what was in the slot before
     if (back)
         return judged(s,
                       three ? (int)s->fmi3SetFMUState(s->instance, s->saved[slot])
@@ -555,15 +563,18 @@ static kd_status read_point(kd_served *s, kd_guest_bytes *in, point *p)
 {
     enum { MOST = 100000 };
     uint32_t n[4];
+    // numbers of states, indicators, inputs and outputs, bounded
     if (!kd_bytes_get(in, &p->t, sizeof p->t) || !kd_bytes_get(in, n, sizeof n)) return KD_ERR_ARGUMENT;
     for (int i = 0; i < 4; i++)
         if (n[i] > MOST) return KD_ERR_ARGUMENT;
     p->nx = n[0], p->nz = n[1], p->nu = n[2], p->ny = n[3];
+    // one piece of memory, cut in their order
     if (!make_room(s, (size_t)3 * n[0] + n[1] + n[2] + 2 * (size_t)n[3] + 1)) return KD_ERR_MEMORY;
     p->x = s->numbers, p->u = p->x + n[0], p->dx = p->u + n[2], p->z = p->dx + n[0], p->y = p->z + n[1];
     p->other = p->y + n[3];
     p->u_reference = s->references, p->y_reference = p->u_reference + n[2], p->known = p->y_reference + n[3];
     p->unknown = p->known + n[0];
+    // values as they were sent
     const bool read = kd_bytes_get(in, p->x, n[0] * sizeof *p->x) &&
                       kd_bytes_get(in, p->u_reference, n[2] * sizeof *p->u_reference) &&
                       kd_bytes_get(in, p->u, n[2] * sizeof *p->u) &&
@@ -687,6 +698,7 @@ kd_status kd_served_call(kd_served *s, kd_guest_call call, kd_guest_bytes *in, k
     text[0] = s->log[0] = '\0';
     if (call == KD_CALL_OPEN) return open_it(s, in, text);
     if (!s->instance) return KD_ERR_STAGE;
+    // calls have their numbers from guest.h: each reads its arguments, calls and answers
     switch (call) {
     case KD_CALL_SET:
         if (!kd_bytes_get(in, word, sizeof word)) return KD_ERR_ARGUMENT;

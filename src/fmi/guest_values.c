@@ -255,11 +255,13 @@ kd_status kd_guest_get_text(kd_guest *g, const kd_fmi_variable *variable, char *
     const kd_fmi_type type = passed_as(g, variable->type);
     value             v;
     char              digits[KD_SHORTEST_SIZE];
+    // texts have lengths; all other types are one number each
     if (variable->type == KD_FMI_STRING || variable->type == KD_FMI_BINARY) return get_bytes(g, variable, text, size);
     if (variable->is_array || size_of(type) == 0) return refuse_value(g, variable, "an array");
     begin_call(g, variable);
     const kd_status status = kd_guest_call_now(g, KD_CALL_GET);
     if (status < 0) return status;
+    // whole numbers of 64 bits have no exact double
     if (!kd_bytes_get(kd_guest_answer(g), &v, size_of(type)))
         return kd_guest_refuse(g, KD_ERR_CONNECTION, "its answer is too short");
     if (type == KD_FMI_INT64)

@@ -119,16 +119,19 @@ void kd_plant_close(kd_plant *p)
 // The model with its parameters as settings (NULL: as written), and everything that is made of it
 static kd_status make_system(kd_plant *p, const kd_setting *settings, int nsettings)
 {
+    // the model as it lies in the folder, with other values of parameters
     char path[KD_PLANT_PATH + 20];
     kd_text(path, sizeof path, "%s/model.yaml", p->folder);
     kd_status status = kd_model_read(path, settings, nsettings, &p->model, p->message, sizeof p->message);
     if (status < 0) return status;
+    // channels are those of the FMU, not those that reports watch
     kd_system_options options = kd_system_options_of(p->model);
     options.nwatch = 0; // channels of reports
     status = kd_system_create(p->model, &options, &p->system, p->message, sizeof p->message);
     if (status < 0) return status;
     const kd_eom   *eom = kd_system_eom(p->system);
     const kd_inputs inputs = kd_plant_inputs(p);
+    // states, a point for evaluations, and a reader of it
     p->dims = kd_eom_dims(eom);
     status = kd_state_create(eom, &p->x);
     if (status >= 0) status = kd_state_create(eom, &p->moved);
@@ -191,6 +194,7 @@ kd_status kd_plant_open(const char *folder, kd_plant **plant, char *message, siz
     kd_status status = KD_OK;
     if (strlen(folder) >= sizeof p->folder)
         status = kd_plant_refuse(p, KD_ERR_FILE, "the path of the folder is too long");
+    // from the model to variables: each step needs the one before
     kd_text(p->folder, sizeof p->folder, "%s", folder);
     if (status >= 0) status = make_system(p, NULL, 0);
     if (status >= 0) status = cut_arrays(p);
@@ -235,6 +239,7 @@ static kd_status read_again(kd_plant *p)
     const int     channels = kd_probe_count(p->probe);
     int           n = 0;
     kd_status     status = list && setting && number ? KD_OK : KD_ERR_MEMORY;
+    // parameters that differ from those in the file are settings of a new reading
     if (status >= 0) {
         kd_model_parameters(p->model, list, p->ntheta);
         for (int i = 0; i < p->ntheta; i++) {
@@ -245,9 +250,11 @@ static kd_status read_again(kd_plant *p)
             setting[n] = (kd_setting){v->own, number[n]};
             n++;
         }
+        // the old system goes first: both at once may be large
         drop_system(p);
         status = make_system(p, setting, n);
     }
+    // references of the importer stay valid only if nothing was added or lost
     if (status >= 0 && (memcmp(&before, &p->dims, sizeof before) != 0 || kd_probe_count(p->probe) != channels))
         status = kd_plant_refuse(p, KD_ERR_MODEL, "the parameters would change the number of variables");
     kd_free(list);
@@ -380,12 +387,14 @@ kd_status kd_plant_set(kd_plant *p, unsigned reference, double value)
     const kd_plant_variable *v = find_variable(p, reference);
     if (!v) return refuse_reference(p, reference);
     if (!isfinite(value)) return kd_plant_refuse(p, KD_ERR_NOT_FINITE, "%s: %g is not a finite number", v->name, value);
+    // an input: held from now on
     if (v->kind == KD_PLANT_INPUT) {
         if (p->u[v->index] == value && p->du[v->index] == 0) return KD_OK;
         p->u[v->index] = value;
         p->du[v->index] = 0;
         p->t_u[v->index] = p->x->t;
         p->new_inputs = true;
+        // a parameter takes effect before the next step
     } else if (v->kind == KD_PLANT_PARAMETER) {
         if (p->theta[v->index] == value) return KD_OK;
         p->theta[v->index] = value;
@@ -393,6 +402,7 @@ kd_status kd_plant_set(kd_plant *p, unsigned reference, double value)
     } else {
         return kd_plant_refuse(p, KD_ERR_ARGUMENT, "%s is computed and cannot be set", v->name);
     }
+    // derived values are computed again when they are asked for
     note_change(p);
     return KD_OK;
 }

@@ -63,12 +63,14 @@ static void structure(const char *name, char *out, size_t size)
     if (is_of_whole(name, out, size)) return;
     kd_text(out, size, "%s", "");
     for (const char *part = name; *part;) {
+        // a part ends at a point, but not inside of an index
         int    open = 0;
         size_t length = 0;
         while (part[length] && (open > 0 || part[length] != '.')) {
             open += (part[length] == '(') - (part[length] == ')');
             length++;
         }
+        // its index in brackets, then the point between parts
         add_part(out, size, part, length);
         part += length;
         if (*part == '.') {
@@ -202,6 +204,7 @@ kd_status kd_plant_list(kd_plant *p)
     char      name[40];
     p->variable = kd_arena_cut(&p->arena, (size_t)room, sizeof *p->variable);
     if (!p->variable) return KD_ERR_MEMORY;
+    // kinds in the order of their references, so that each has a first one
     p->count = 0;
     for (int kind = KD_PLANT_TIME; kind <= KD_PLANT_LOCAL; kind++) {
         p->first[kind] = p->count;

@@ -34,15 +34,18 @@ kd_status kd_plant_step(kd_plant *p, double t, double h, bool to_event, kd_plant
     *out = (kd_plant_outcome){.t = p->x->t};
     kd_status status = p->started ? KD_OK : kd_plant_start(p);
     if (status < 0) return status;
+    // the step begins where the model is, but for rounding of the importer
     const double slack = SAME * DBL_EPSILON * fmax(fabs(t), fabs(p->x->t));
     if (!(h >= 0) || !isfinite(t + h)) return kd_plant_refuse(p, KD_ERR_TIME, "a step of length %g makes no sense", h);
     if (fabs(t - p->x->t) > slack)
         return kd_plant_refuse(p, KD_ERR_TIME, "the step begins at t = %.17g, but the model is at t = %.17g", t,
                                p->x->t);
+    // changed inputs and parameters first
     status = take_changes(p);
     p->probed = p->event = p->asked = false;
     p->to_event = to_event;
     p->from = p->x->t;
+    // nothing to do where it is there already
     if (status >= 0 && t + h > p->x->t) {
         status = kd_simulation_run(p->simulation, t + h);
         if (status < 0) (void)kd_plant_refuse(p, status, "%s", kd_simulation_message(p->simulation));
@@ -181,11 +184,13 @@ static kd_status move_known(kd_plant *p, const kd_plant_variable *v, double d, d
 // The unknowns with the knowns moved by step times their direction
 static kd_status moved_values(kd_plant *p, double step, const unsigned *unknown, size_t nu, const unsigned *known,
                               size_t nk, const double *dknown, const double *y0, double *y, double *out)
+// from where all directions begin
 {
     const int n = kd_plant_states(p);
     kd_status status = KD_OK;
     if (p->exchange && n > 0) memcpy(y, y0, (size_t)n * sizeof *y);
     for (size_t k = 0; k < nk && status >= 0; k++)
+        // the moved states are asked by the unknowns; accelerations follow from them
         status = known[k] < (unsigned)p->count
                      ? move_known(p, p->variable + known[k], step * dknown[k], y)
                      : kd_plant_refuse(p, KD_ERR_ARGUMENT, "there is no variable %u", known[k]);
@@ -275,6 +280,7 @@ kd_status kd_plant_directional(kd_plant *p, const unsigned *unknown, size_t nu, 
     if (!out || !u) status = KD_ERR_MEMORY;
     if (status >= 0) {
         if (p->exchange) kd_exchange_states(p->exchange, y0);
+        // no known moves by more than a small part of its size
         if (p->dims.nu > 0) memcpy(u, p->u, (size_t)p->dims.nu * sizeof *u);
         status = kd_state_copy(p->x, kept);
     }

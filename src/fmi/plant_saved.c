@@ -35,6 +35,7 @@ kd_status kd_plant_save(kd_plant *p, kd_saved **saved)
         kd_exchange_archive(p->exchange, &part);
         status = kd_saved_add(*saved, "exchange", &part);
     }
+    // what came from outside: inputs, parameters, the references of variables do not change
     if (status >= 0) {
         kd_archive part = kd_archive_writer();
         walk(p, &part);
@@ -54,6 +55,7 @@ static kd_status read_plant(kd_plant *p, const kd_saved *saved, bool *was_starte
     const bool started = p->started;
     double    *theta = kd_alloc(((size_t)p->ntheta + 1) * sizeof *theta);
     if (!theta) return KD_ERR_MEMORY;
+    // parameters of now, to see whether those that are read are others
     if (p->ntheta > 0) memcpy(theta, p->theta, (size_t)p->ntheta * sizeof *theta);
     kd_status status = kd_saved_part(saved, "plant", &part)
                            ? KD_OK
@@ -76,11 +78,10 @@ static kd_status read_plant(kd_plant *p, const kd_saved *saved, bool *was_starte
 
 kd_status kd_plant_restore(kd_plant *p, const kd_saved *saved)
 {
-    bool       was_started;
-    const bool new_theta = p->new_theta;
-    kd_status  status = read_plant(p, saved, &was_started);
+    bool      was_started;
+    kd_status status = read_plant(p, saved, &was_started);
     if (status < 0) return status;
-    (void)new_theta;
+    // what was computed belongs to the state before
     p->probed = false;
     if (!was_started) {
         kd_plant_drop(p);

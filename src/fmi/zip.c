@@ -105,6 +105,7 @@ static unsigned char *pack(const void *data, size_t size, size_t *packed)
         kd_free(out);
         return NULL;
     }
+    // in one go: the answer is never longer than the data, or it is given up
     z.next_in = (Bytef *)(uintptr_t)data;
     z.avail_in = (uInt)size;
     z.next_out = out;
@@ -112,6 +113,7 @@ static unsigned char *pack(const void *data, size_t size, size_t *packed)
     const int answer = deflate(&z, Z_FINISH);
     *packed = answer == Z_STREAM_END ? size - z.avail_out : 0;
     deflateEnd(&z);
+    // only what became shorter is kept
     if (*packed > 0 && *packed < size) return out;
     kd_free(out);
     *packed = 0;
@@ -131,12 +133,14 @@ kd_status kd_zip_add(kd_zip_writer *w, const char *name, const void *data, size_
 {
     const size_t length = strlen(name);
     if (size > KD_ZIP_MAX_BYTES || length > KD_ZIP_MAX_NAME) return KD_ERR_ARGUMENT;
+    // the data, packed where that is shorter, with its checksum
     size_t         packed;
     unsigned char *packed_data = pack(data, size, &packed);
     const int      method = packed_data ? DEFLATED : STORED;
     const uint32_t crc = (uint32_t)crc32(crc32(0, NULL, 0), size > 0 ? data : (const void *)"", (uInt)size);
     const uint32_t place = (uint32_t)w->body.size;
     if (!packed_data) packed = size;
+    // the entry stands before its data, and once more in the list at the end
     bool good = put_number(&w->body, 4, LOCAL) && put_common(&w->body, method, crc, packed, size, length) &&
                 append(&w->body, name, length) && append(&w->body, packed_data ? packed_data : data, packed);
     good = good && put_number(&w->list, 4, CENTRAL) && put_number(&w->list, 2, MADE_BY_UNIX) &&
@@ -151,7 +155,8 @@ kd_status kd_zip_add(kd_zip_writer *w, const char *name, const void *data, size_
 
 kd_status kd_zip_write(kd_zip_writer *w, const char *path, char *message, size_t size)
 {
-    char   temporary[4200];
+    char temporary[4200];
+    // the end: how many entries, how long the list, where it begins
     buffer end = {0};
     bool   good = put_number(&end, 4, END) && put_number(&end, 2, 0) && put_number(&end, 2, 0) &&
                 put_number(&end, 2, (uint32_t)w->count) && put_number(&end, 2, (uint32_t)w->count) &&
@@ -161,6 +166,7 @@ kd_status kd_zip_write(kd_zip_writer *w, const char *path, char *message, size_t
         kd_free(end.data);
         return KD_ERR_MEMORY;
     }
+    // under another name until it is whole
     kd_text(temporary, sizeof temporary, "%s.part", path);
     errno = 0;
     FILE *file = fopen(temporary, "wb");
@@ -282,11 +288,13 @@ static kd_status check_local(kd_zip *z, entry *e, size_t head, size_t list, char
 static kd_status read_entry(kd_zip *z, size_t *at, size_t end, size_t list, entry *e, char *message, size_t size)
 {
     const unsigned char *p = z->bytes + *at;
+    // an entry of the list, not beyond its end
     if (end - *at < CENTRAL_SIZE || get32(p) != CENTRAL)
         return refuse_archive(message, size, "", "the list of entries is damaged");
     const size_t length = get16(p + 28), rest = get16(p + 30) + (size_t)get16(p + 32);
     if (end - *at - CENTRAL_SIZE < length + rest)
         return refuse_archive(message, size, "", "the list of entries is cut off");
+    // names are looked at before anything else is done with them
     const char *why = wrong_name((const char *)p + CENTRAL_SIZE, length);
     e->name = kd_arena_cut(&z->arena, length + 1, 1);
     if (!e->name) return KD_ERR_MEMORY;
@@ -295,6 +303,7 @@ static kd_status read_entry(kd_zip *z, size_t *at, size_t end, size_t list, entr
     for (size_t i = 0; why && i < length; i++)
         if ((unsigned char)e->name[i] < 32 || e->name[i] == 127) e->name[i] = '?';
     if (why) return refuse_archive(message, size, e->name, why);
+    // checksum, sizes, method; what is not a plain file or folder is refused
     e->crc = get32(p + 16);
     e->packed = get32(p + 20);
     e->size = get32(p + 24);
@@ -309,6 +318,7 @@ static kd_status read_entry(kd_zip *z, size_t *at, size_t end, size_t list, entr
         return refuse_archive(message, size, e->name, "it is packed by a method other than deflate");
     if (e->packed == UINT32_MAX || e->size == UINT32_MAX)
         return refuse_archive(message, size, e->name, "ZIP64 is not read");
+    // sizes that cannot be: a bomb claims far more than its bytes hold
     if (e->method == STORED && e->packed != e->size)
         return refuse_archive(message, size, e->name, "its two sizes are different");
     if (e->size > KD_ZIP_MAX_RATIO * (e->packed + 1))
@@ -338,6 +348,7 @@ static kd_status check_names(const kd_zip *z, char *message, size_t size)
 static kd_status read_list(kd_zip *z, char *message, size_t size)
 {
     size_t end = 0, total = 0;
+    // the end of the archive tells where the list is
     if (z->size > KD_ZIP_MAX_BYTES) return refuse_archive(message, size, "", "the archive is larger than 512 MB");
     if (z->size < END_SIZE || !find_end(z->bytes, z->size, &end))
         return refuse_archive(message, size, "", "this is not a ZIP archive");
@@ -346,6 +357,7 @@ static kd_status read_list(kd_zip *z, char *message, size_t size)
     const size_t         list_size = get32(p + 12), list = get32(p + 16);
     if (get16(p + 4) != 0 || get16(p + 6) != 0 || get16(p + 8) != get16(p + 10))
         return refuse_archive(message, size, "", "the archive is in several parts");
+    // the list must lie before the end, and be long enough for its entries
     if (count > KD_ZIP_MAX_ENTRIES) return refuse_archive(message, size, "", "the archive has too many entries");
     if (list > end || list_size > end - list || (size_t)count * CENTRAL_SIZE > list_size)
         return refuse_archive(message, size, "",
@@ -353,6 +365,7 @@ static kd_status read_list(kd_zip *z, char *message, size_t size)
     z->entry = kd_arena_cut(&z->arena, (size_t)count, sizeof *z->entry);
     if (!z->entry) return KD_ERR_MEMORY;
     size_t at = list;
+    // entries one after the other, their sum bounded
     for (; z->count < count; z->count++) {
         const kd_status status = read_entry(z, &at, list + list_size, list, z->entry + z->count, message, size);
         if (status < 0) return status;
@@ -360,6 +373,7 @@ static kd_status read_list(kd_zip *z, char *message, size_t size)
         if (total > KD_ZIP_MAX_UNPACKED)
             return refuse_archive(message, size, "", "the files would take more than 1 GB");
     }
+    // sorted, so that two of one name are neighbours
     qsort(z->entry, (size_t)count, sizeof *z->entry, by_name);
     return check_names(z, message, size);
 }

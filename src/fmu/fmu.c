@@ -80,12 +80,14 @@ static bool fits_list(kd_fmu *fmu, const char *folder, const char *token, const 
         kd_fmu_tell(fmu, 3, "logStatusError", "the resources of this FMU are not where the client says: %s", why);
         return false;
     }
+    // the token of the description must be that of the resources
     const char  *line = strncmp(text, "token ", 6) == 0 ? text + 6 : NULL;
     const size_t n = line ? strcspn(line, "\n") : 0;
     same = line && token && strlen(token) == n && strncmp(line, token, n) == 0;
     if (!same)
         kd_fmu_tell(fmu, 3, "logStatusError", "the token of the client, %s, is not that of this FMU, %.*s",
                     token ? token : "none", (int)n, line ? line : "");
+    // and the kind one of those that were exported
     const bool offered = !same || has_kind(text, fmu->kind);
     if (!offered)
         kd_fmu_tell(fmu, 3, "logStatusError", "%s: this FMU is for %s only, as its description says", call,
@@ -195,6 +197,7 @@ bool kd_fmu_save(kd_fmu *fmu, void **state)
         if (!*state) kd_free(s);
         return false;
     }
+    // the state of the interface joins that of the plant
     kd_archive part = kd_archive_writer();
     walk(fmu, &part);
     if (kd_saved_add(saved, "fmu", &part) < 0) {
@@ -202,6 +205,7 @@ bool kd_fmu_save(kd_fmu *fmu, void **state)
         if (!*state) kd_free(s);
         return false;
     }
+    // the slot had another one before
     kd_saved_destroy(s->saved);
     s->saved = saved;
     *state = s;

@@ -79,7 +79,8 @@ fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String token, fmi3
                       .kind = KD_PLANT_COSIMULATION,
                       .logging = logging,
                       .environment = environment};
-    kd_fmu    *fmu = instantiate(&def, log);
+    // what version 3 adds to co-simulation: events, early ends, steps that are told
+    kd_fmu *fmu = instantiate(&def, log);
     if (fmu) {
         fmu->event_mode = event_mode;
         fmu->early_return = early_return;
@@ -356,12 +357,14 @@ fmi3Status fmi3GetAdjointDerivative(fmi3Instance c, const fmi3ValueReference unk
                                     size_t nseed, fmi3Float64 sensitivity[], size_t nsensitivity)
 {
     kd_fmu *fmu = c;
+    // allowed in this mode, with as many numbers as variables
     if (!kd_fmu_may(fmu, __func__, KD_FMU_INITIALISING | KD_FMU_RUNNING)) return fmi3Error;
     if (!kd_fmu_has_count(fmu, __func__, nseed, nunknowns) || !kd_fmu_has_count(fmu, __func__, nsensitivity, nknowns))
         return fmi3Error;
     if (!kd_fmu_given(fmu, __func__, nunknowns, unknown, seed) ||
         !kd_fmu_given(fmu, __func__, nknowns, known, sensitivity))
         return fmi3Error;
+    // a column of derivatives for each known, then its product with the seed
     double *column = kd_alloc((nunknowns + 1) * sizeof *column);
     bool    good = column != NULL;
     for (size_t k = 0; k < nknowns && good; k++) {

@@ -35,34 +35,25 @@ static void init_stages(kd_explicit *self, const kd_explicit_tableau *b, const k
     self->k_end = self->k[b->stages];
 }
 
-static kd_status init_dopri5(kd_integrator *base)
-{
-    init_stages((kd_explicit *)base, &kd_dopri5_tableau, NULL);
-    return KD_OK;
-}
-
-static kd_status init_dop853(kd_integrator *base)
-{
-    init_stages((kd_explicit *)base, &kd_dop853_tableau, NULL);
-    return KD_OK;
-}
+// A method that a tableau tells completely
+#define BY_TABLEAU(name)                                                                                               \
+    static kd_status init_##name(kd_integrator *base)                                                                  \
+    {                                                                                                                  \
+        init_stages((kd_explicit *)base, &kd_##name##_tableau, NULL);                                                  \
+        return KD_OK;                                                                                                  \
+    }                                                                                                                  \
+    static kd_status check_##name(const kd_dae *dae, const kd_integrator_options *o, char *message, size_t size)       \
+    {                                                                                                                  \
+        (void)o;                                                                                                       \
+        return kd_explicit_check(dae, kd_##name##_class.info.word, "ordinary differential equations", message, size);  \
+    }
+BY_TABLEAU(dopri5)
+BY_TABLEAU(dop853)
 
 static kd_status init_half(kd_integrator *base)
 {
     init_stages((kd_explicit *)base, &kd_dopri5_tableau, &kd_half_explicit_points);
     return KD_OK;
-}
-
-static kd_status check_dopri5(const kd_dae *dae, const kd_integrator_options *o, char *message, size_t size)
-{
-    (void)o;
-    return kd_explicit_check(dae, kd_dopri5_class.info.word, "ordinary differential equations", message, size);
-}
-
-static kd_status check_dop853(const kd_dae *dae, const kd_integrator_options *o, char *message, size_t size)
-{
-    (void)o;
-    return kd_explicit_check(dae, kd_dop853_class.info.word, "ordinary differential equations", message, size);
 }
 
 static kd_status check_half(const kd_dae *dae, const kd_integrator_options *o, char *message, size_t size)

@@ -166,18 +166,21 @@ static void name_signals(kd_model *m, kd_block_def *def)
 static void copy_block(kd_model *m, kd_block_def *def)
 {
     const int n = def->nstates, nu = def->ninputs, ny = def->noutputs;
+    // signals without names get numbers
     name_signals(m, def);
     copy_texts(m, def->input, nu);
     copy_texts(m, def->input_name, nu);
     copy_texts(m, def->state_name, n);
     copy_texts(m, def->next, n);
     copy_texts(m, def->output, ny);
+    // foreign code has its files and names, others do not
     const bool foreign = kd_block_element_of(def)->foreign;
     copy_texts(m, def->output_name, foreign ? ny : 0);
     copy_texts(m, def->parameter_name, foreign ? def->nparameters : 0);
     def->file = foreign ? kd_model_text(m, def->file) : NULL;
     def->path = foreign && def->path ? kd_model_text(m, def->path) : NULL;
     def->arguments = foreign && def->arguments ? kd_model_text(m, def->arguments) : NULL;
+    // matrices and polynomials, of the kinds that have them
     const bool matrices = kd_block_element_of(def)->matrices, transfer = kd_block_element_of(def)->polynomials;
     def->A = matrices ? copy_matrix(m, def->A, n, n) : NULL;
     def->B = matrices ? copy_matrix(m, def->B, n, nu) : NULL;

@@ -27,6 +27,7 @@ static const char *unit_of_force(bool torque)
 
 static const char *unit_of_frame(kd_property property)
 {
+    // metres and radians over powers of the second, by the level of the property
     switch (property) {
     case KD_PROPERTY_POS:
     case KD_PROPERTY_COM:

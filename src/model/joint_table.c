@@ -87,6 +87,7 @@ static bool is_unit(kd_model *m, int i)
 {
     const kd_joint     *j = &m->joint[i];
     const kd_curve_def *c = &m->curve[j->curve[KD_TABLE_QUATERNION_W]].def;
+    // each row, then the middle to the next: a quaternion of other sign passes through 0 there
     for (int row = 0; row < c->n; row++) {
         const double off = off_unit(&j->table, c->x[row]);
         if (!(fabs(off) <= UNIT)) {

@@ -498,6 +498,7 @@ static void report_cycle(kd_model *m, const int *stack, int first, int last)
     if (last >= first + 8) kd_text_append(text, sizeof text, ".. -> ");
     say_node(m, stack[first], text, sizeof text);
     const int n = stack[first];
+    // what stands in the cycle decides about the advice
     if (n < m->nsensors) {
         kd_model_error(m, KD_SECTION_SENSOR, n, "value", "it reads itself: %s", text);
     } else if (n >= m->nsensors + m->nstates) {

@@ -355,6 +355,7 @@ static kd_status check_name(kd_model *m, kd_section section, const char *name)
                           kd_section_word(section), name);
         return KD_ERR_MODEL;
     }
+    // once per section
     const int known = kd_model_find(m, section, name);
     if (known >= 0) {
         const kd_source first = kd_model_source_of(m, section, known, NULL);
@@ -364,6 +365,7 @@ static kd_status check_name(kd_model *m, kd_section section, const char *name)
                           where);
         return KD_ERR_MODEL;
     }
+    // bounded, as numbers of elements are ints
     if (kd_section_count(m, section) >= KD_MODEL_MAX_ELEMENTS) {
         kd_model_error_at(m, &m->private->source, "%s '%s': there are too many", kd_section_word(section), name);
         return KD_ERR_MODEL;
@@ -423,10 +425,12 @@ static void copy_texts(kd_model *m, const kd_schema *schema, void *def)
         int             n = field->type == KD_FIELD_TEXT || field->type == KD_FIELD_NAME || field->type == KD_FIELD_LAW
                                 ? field->count
                                 : 0;
+        // places, lists of them, sums of terms have their own sizes
         if (field->type == KD_FIELD_PLACE) copy_place(m, at);
         if (field->type == KD_FIELD_PLACES) copy_places(m, field, def);
         if (field->type == KD_FIELD_TERMS) memcpy(&n, (char *)def + field->length, sizeof n);
         for (int k = 0; k < n; k++) text[k] = kd_model_text(m, text[k]);
+        // a file has a path beside its name
         if (field->flags & KD_FIELD_FILE) {
             const char **path = (const char **)(void *)((char *)def + field->second);
             *path = kd_model_text(m, *path);
@@ -483,6 +487,7 @@ kd_status kd_model_add_curve(kd_model *m, const char *name, const kd_curve_def *
         return KD_ERR_MODEL;
     }
     kd_model_curve *c = &m->curve[m->ncurves];
+    // own copies: the definition belongs to the caller
     *c = (kd_model_curve){kd_model_text(m, name), m->private->source, whole, NULL};
     c->def.x = kd_model_numbers(m, whole.x, whole.n);
     c->def.y = kd_model_numbers(m, whole.y, whole.ny);

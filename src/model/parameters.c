@@ -368,6 +368,7 @@ static bool find_field(const kd_schema *schema, const char *def, size_t offset, 
         default:
             break;
         }
+        // the first that holds it: fields do not overlap
         if (!here) continue;
         check->field = f;
         check->kind = kind;
@@ -386,12 +387,14 @@ static void list_checks(kd_model *c)
         const kd_binding *binding = &b->binding[i];
         if (binding->element < 0 || (binding->target != KD_BIND_DEFINITION && binding->target != KD_BIND_ARRAY))
             continue;
+        // a number that lies in no field is not checked
         kd_binding_check check = {.section = binding->section, .element = binding->element};
         const kd_schema *schema = schema_of(binding->section);
         if (!find_field(schema, definition_of(c, binding->section, binding->element), binding->offset, &check)) {
             check.field = NULL;
             check.part = 0;
         }
+        // bindings of one field follow each other
         const kd_binding_check *last = b->nchecks > 0 ? &b->check[b->nchecks - 1] : NULL;
         if (last && last->section == check.section && last->element == check.element && last->field == check.field &&
             last->part == check.part)
@@ -428,11 +431,13 @@ kd_status kd_model_copy(const kd_model *m, kd_model **copy)
     p->at = kd_cut_double(&p->arena, c->nparameters);
     p->rate = kd_cut_double(&p->arena, c->nparameters);
     p->groups = kd_groups_cut(c, &p->arena);
+    // numbers that steps start from change with the parameters: each copy has its own
     double *scratch = kd_cut_double(&p->arena, p->bindings.nscratch);
     if (scratch && p->bindings.nscratch > 0)
         memcpy(scratch, p->bindings.scratch, (size_t)p->bindings.nscratch * sizeof *scratch);
     p->bindings.scratch = scratch;
     for (int i = 0; p->theta && i < c->nparameters; i++) p->theta[i] = c->parameter[i].value;
+    // curves and tables of joints are made of the numbers of the copy
     if (status >= 0 && p->arena.failed) status = KD_ERR_MEMORY;
     if (status >= 0) status = kd_finish_curves(c);
     if (status >= 0) {
@@ -510,6 +515,7 @@ static bool set_parameters(kd_model *m, const double *theta)
 static double *target_of(kd_model *m, const kd_binding *b)
 {
     char *def = b->element >= 0 ? definition_of(m, b->section, b->element) : NULL;
+    // in a definition, in an array of one, among numbers of steps, in gravity, or nowhere
     switch (b->target) {
     case KD_BIND_DEFINITION:
         return (double *)(void *)(def + b->offset);
@@ -600,6 +606,7 @@ static bool make_numbers(kd_model *m)
         char                  *at = definition_of(m, step->section, step->element) + step->offset;
         const double          *in = all->scratch + step->from;
         double                *out = (double *)(void *)at;
+        // what the numbers mean: an axis and angle, Cardan angles, a shape between two points, a place
         switch (step->op) {
         case KD_MAKE_AXIS_ANGLE:
             if (is_zero(in)) {

@@ -139,9 +139,11 @@ static bool take_image(kd_model *m, int i)
     kd_status           status;
     kd_mat3             L;
     if (is_image(m, def->read)) return true; // the model is finished again
+    // the image in the axes of the body: its own, then that of the subsystem around it
     if (!matrix_of(m, i, &L)) return false;
     if (s) L = kd_mat_mul(&s->L, &L);
     if (same_matrix(&L, &identity)) return true;
+    // one image of a part is made for all bodies that need the same
     const kd_flexible_body *image = image_of(m, def->read, &L, &status);
     if (image) {
         const double rows[] = {L.x.x, L.y.x, L.z.x, L.x.y, L.y.y, L.z.y, L.x.z, L.y.z, L.z.z};

@@ -446,6 +446,7 @@ bool kd_path_parse(const kd_model *m, const char *text, kd_path *path, char *why
                 : section == KD_SECTION_BLOCK      ? ".out"
                                                    : ".pos.x");
     } else {
+        // the element is known, but has no such property
         say_no_property(m, path->section, path->element, rest, why, size);
     }
     return false;

@@ -79,6 +79,7 @@ static void check_body(kd_model *m, int i, double reach)
                 gyration, drawn);
         return;
     }
+    // without shapes nothing but what is attached tells its size
     if (reach > 0 && gyration > ATTACHED * reach)
         kd_model_warn(
             m, KD_SECTION_BODY, i, "inertia",

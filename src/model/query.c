@@ -73,6 +73,7 @@ static void tell_bodies(const kd_model *m, kd_section section, int i, kd_element
 // Its expression, and the number that it has now or at the start
 static void tell_value(const kd_model *m, kd_section section, int i, kd_element_info *info)
 {
+    // expressions as they were written; numbers where an element has one without a motion
     switch (section) {
     case KD_SECTION_PARAMETER:
         info->text = m->parameter[i].expr ? m->parameter[i].text : NULL;

@@ -121,6 +121,7 @@ bool kd_shapes_mass(const kd_shape *shape, int n, double mass, kd_mass *out)
 // Cyclic Jacobi rotations: A <- J' A J with the angle that makes one off-diagonal entry zero (Golub and Van Loan 8.5).
 void kd_sym_eigenvalues(const kd_sym3 *S, double value[3])
 {
+    // the full matrix: rotations touch both triangles
     double A[3][3] = {{S->xx, S->xy, S->xz}, {S->xy, S->yy, S->yz}, {S->xz, S->yz, S->zz}};
     for (int sweep = 0; sweep < 12; sweep++) { // converges quadratically: six sweeps reach rounding
         for (int p = 0; p < 2; p++) {

@@ -194,6 +194,7 @@ static void image_number(const kd_subsystem *s, const kd_field *field, const dou
 
 static void image_of_definition(const kd_subsystem *s, const kd_schema *schema, void *def)
 {
+    // places on bodies decide how pairs of axes are reflected
     const int       kind = kd_schema_kind_of(schema, def);
     const kd_field *from = kd_schema_field(schema, kind, "from");
     double          sign[3];

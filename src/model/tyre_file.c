@@ -66,11 +66,13 @@ kd_status kd_model_road_read(kd_model *m, const char *path, const kd_model_road 
 {
     kd_model_road **end = &m->private->roads;
     *road = NULL;
+    // a road that was read before is shared by all tyres on it
     for (; *end; end = &(*end)->next) {
         if (strcmp((*end)->path, path) != 0) continue;
         *road = *end;
         return KD_OK;
     }
+    // read, then kept at the end of the list, with the path as its name
     kd_crg   *crg = NULL;
     kd_status status = kd_crg_read(path, &crg, message, size);
     if (status < 0) return status == KD_ERR_FILE ? KD_ERR_MODEL : status;

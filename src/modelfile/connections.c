@@ -26,10 +26,12 @@ static void check_body(kd_reader *r, kd_scope *scope, kd_handed *h)
     const int   complaints = r->findings->count;
     r->findings->at = h->node->file;
     kd_text(r->element, sizeof r->element, "subsystem '%s': '%s': ", scope->name, h->name);
+    // the name leads, through parts and what was handed in, to a body of the model
     if (kd_reader_find_thing(r, h->node, scope, false, 0, &body) && strcmp(body, "ground") != 0 &&
         kd_model_find(r->m, KD_SECTION_BODY, body) < 0) {
         const char *near = nearest_body(r->m, body);
         const bool  path = strncmp(written, "body.", 5) == 0;
+        // a path is a frequent mistake: the sentence has the name without it
         if (path)
             kd_reader_complain(r, h->node, "'%.60s' is handed in by its name alone: %.60s", written, written + 5);
         else
@@ -109,6 +111,7 @@ void kd_reader_check_offers(kd_reader *r)
 {
     if (!is_good(r)) return;
     r->looks = true;
+    // offers that something has read are known to be good: here are those that nobody reads
     for (int i = 0; i < r->nscopes && r->status == KD_OK; i++) {
         kd_scope      *scope = r->scope_list[i];
         const kd_node *offers = kd_node_find(scope->root, "offers");

@@ -179,10 +179,12 @@ static kd_status read_row(reading *r, span line)
     const bool    corner = r->grid && t->rows == 0; // the first value of a grid says nothing and may be missing
     char          text[100];
     bool          last = false;
+    // as many values as the lines before
     if (n != t->columns) {
         kd_text(text, sizeof text, "%d value%s, but %d in the lines before", n, n == 1 ? "" : "s", t->columns);
         return refuse_line(r, r->line, text);
     }
+    // numbers, or the value that is none by its column
     for (int i = 0; i < n; i++) {
         const span value = next_value(&line, r->separator, &last);
         if (!number_of(value, &row[i]) && !(corner && i == 0)) return refuse_value(r, i + 1, value);

@@ -73,6 +73,7 @@ static bool take_columns(kd_reader *r, const kd_node *map, const kd_curve_file *
     const char *const        word[2] = {f->x ? f->x : "1", f->y ? f->y : "2"};
     int                      column[2];
     char                     why[600];
+    // columns by name or number
     for (int k = 0; k < 2; k++) {
         const kd_node *node = kd_node_find(map, key[k]);
         column[k] = kd_csv_column(f->file, t, word[k], why, sizeof why);
@@ -80,7 +81,9 @@ static bool take_columns(kd_reader *r, const kd_node *map, const kd_curve_file *
         kd_reader_complain(r, node ? node : map, "'%s': %s", key[k], why);
         return false;
     }
+    // x must rise; the rest is left to the curve
     if (!check_order(r, kd_node_find(map, "file"), f->file, t, column[0], 0)) return false;
+    // both columns, in units of the model
     def->n = def->ny = t->rows;
     def->x = take(r, t->number + column[0], t->rows, t->columns, factor[0]);
     def->y = take(r, t->number + column[1], t->rows, t->columns, factor[1]);

@@ -398,12 +398,14 @@ static void read_events(builder *b)
     yaml_event_t  event;
     int           documents = 0;
     bool          more = true;
+    // a parser of events: no tree but our own is made
     if (!yaml_parser_initialize(&parser)) {
         b->status = KD_ERR_MEMORY;
         return;
     }
     yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser, (const unsigned char *)b->text, b->length);
+    // until something is refused or the stream ends
     while (more) {
         if (!yaml_parser_parse(&parser, &event)) {
             tell_yaml_error(b, &parser);

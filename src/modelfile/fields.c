@@ -130,12 +130,14 @@ static bool check_required(kd_reader *r, const kd_schema *schema, int kind, cons
     char what[100];
     bool fine = true;
     say_what(schema, kind, what, sizeof what);
+    // fields that this kind has, needs, and was not given
     for (int i = 0; i < kd_schema_field_count(schema, kind); i++) {
         const kd_field *field = kd_schema_field_at(schema, kind, i);
         const kd_node  *node = kd_node_find(map, field->key);
         if (!kd_field_has(field, kind) || !(field->flags & KD_FIELD_REQUIRED) || (node && !kd_node_is_null(node))) {
             continue;
         }
+        // a place may be given by other fields, for example a point for two bodies
         if (field->type == KD_FIELD_PLACE) {
             if (has_places_otherwise(schema, kind, map)) continue;
             complain_place(r, schema, kind, map, field->key);

@@ -353,6 +353,7 @@ static bool include_into(kd_reader *r, kd_node *root, int depth)
 {
     kd_node *include = kd_node_find(root, "include");
     if (!include || kd_node_is_null(include)) return true;
+    // a path, or a list of paths
     const kd_node files = *include;
     if (files.type == KD_NODE_MAP) {
         kd_reader_complain(r, &files, "'include' must be the path of a file, or a list of such paths");
@@ -364,11 +365,13 @@ static bool include_into(kd_reader *r, kd_node *root, int depth)
         kd_reader_complain(r, &files, "this file includes itself");
         return false;
     }
+    // marked while its files are read, so that a circle is seen
     include->cache = 1;
     bool      fine = true;
     const int n = files.type == KD_NODE_LIST ? files.n : 1;
     for (int i = 0; i < n && fine; i++)
         fine = include_file(r, root, files.type == KD_NODE_LIST ? &files.item[i] : &files, depth);
+    // what was included is not included again
     include = kd_node_find(root, "include"); // the root may have grown
     *include = nothing;
     include->file = file;

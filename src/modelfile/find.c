@@ -165,6 +165,7 @@ bool kd_reader_find_thing(kd_reader *r, const kd_node *node, kd_scope *scope, bo
     if (part) {
         const char *offer = kd_reader_find_offer(r, node, part, rest);
         if (!offer) return false;
+        // an offer is a body, a point (where one will do), or leads on into a part or to what was handed in
         const char *inner;
         if (offer != rest && strncmp(offer, "body.", 5) == 0) {
             offer += 5;

@@ -362,8 +362,10 @@ static void put_sections(teller *t, const kd_scope *scope, int indent)
     for (int i = 0; i < root->n; i++) {
         const char    *word = root->item[2 * i].text;
         const kd_node *value = &root->item[2 * i + 1];
-        const bool     not_here = is_one_of(elsewhere, word) || (scope->number > 0 && is_one_of(of_files, word));
+        // what others tell, and what only the file at the top may have
+        const bool not_here = is_one_of(elsewhere, word) || (scope->number > 0 && is_one_of(of_files, word));
         if (not_here || kd_node_is_null(value)) continue;
+        // sections with values of their own first, all others are put as they stand
         if (strcmp(word, "subsystems") == 0)
             put_instances(t, scope, indent, value);
         else if (strcmp(word, "parameters") == 0)

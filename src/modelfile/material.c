@@ -34,11 +34,13 @@ static void check_material(kd_reader *r, const kd_node *key, kd_node *value)
     char             why[300];
     const int        complaints = r->findings->count;
     kd_text(r->element, sizeof r->element, "material '%.100s': ", key->text);
+    // what is not given has its default
     kd_schema_default(schema, 0, &material);
     if (!kd_name_check(key->text, why, sizeof why))
         kd_reader_complain(r, key, "%s", why);
     else if (value->type == KD_NODE_MAP && kd_node_find(value, "for"))
         kd_reader_complain(r, kd_node_find(value, "for"), "materials are not repeated");
+    // a map of fields, or a density alone
     else if (value->type == KD_NODE_MAP)
         (void)kd_reader_fields(r, schema, 0, value, &material);
     else if (value->type == KD_NODE_SCALAR && !kd_node_is_null(value))
@@ -83,12 +85,14 @@ static kd_node *find_material(kd_reader *r, const kd_node *node, const char **na
 {
     kd_node *map = kd_node_find(r->scope->root, "materials");
     if (node->type != KD_NODE_SCALAR || kd_node_is_null(node)) {
+        // names from the model around are not seen: a subsystem brings its materials
         kd_reader_complain(r, node, "'material' must be the name of one of the 'materials'");
         return NULL;
     }
     if (!kd_reader_name(r, node, name)) return NULL;
     kd_node *found = map && map->type == KD_NODE_MAP ? kd_node_find(map, *name) : NULL;
     if (found) return found->owner < 0 ? NULL : found;
+    // the nearest name, if there is one
     kd_nearest nearest = kd_nearest_start(*name);
     for (int i = 0; map && map->type == KD_NODE_MAP && i < map->n; i++)
         kd_nearest_offer(&nearest, map->item[2 * i].text);

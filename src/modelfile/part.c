@@ -38,6 +38,7 @@ static void find_nodes(kd_part_reader *p, const kd_node *node, kd_interface *fac
             return;
         }
     }
+    // nodes by their numbers
     const bool     list = node->type == KD_NODE_LIST;
     const int      n = list ? node->n : 1;
     const kd_node *item = list ? node->item : node;
@@ -120,12 +121,14 @@ static kd_status read_interfaces(kd_part_reader *p, const kd_node *root, kd_inte
     *n = map->n;
     *faces = kd_arena_cut(&p->arena, (size_t)map->n, sizeof **faces);
     if (!*faces) return KD_ERR_MEMORY;
+    // each interface with the nodes that it takes
     for (int i = 0; i < map->n; i++) {
         kd_interface  *face = &(*faces)[i];
         const kd_node *value = &map->item[2 * i + 1], *point;
         double         x[3];
         face->name = map->item[2 * i].text;
         if (!KD_PART_KEYS(p, value, keys)) continue;
+        // how it follows them: as a rigid frame, or as their mean
         const kd_node *nodes = kd_node_find(value, "nodes");
         const char    *kind = kd_part_text(p, value, "kind");
         face->averages = kind && strcmp(kind, "average") == 0;
@@ -168,12 +171,14 @@ static void read_reduction(kd_part_reader *p, const kd_node *root, kd_reduction_
     // a piece is short: what its ends do is enough
     *o = (kd_reduction_options){.modes = p->pieces > 1 ? 0 : 6, .dynamic = p->pieces == 1};
     if (!map || !KD_PART_KEYS(p, map, keys)) return;
+    // which modes stand beside those of the interfaces
     const char *kind = kd_part_text(p, map, "kind");
     if (kind && strcmp(kind, "free") == 0)
         o->kind = KD_REDUCE_FREE;
     else if (kind && strcmp(kind, "fixed") != 0)
         kd_part_complain(p, kd_node_find(map, "kind"),
                          "kind is 'fixed' (Craig and Bampton) or 'free' (with attachment modes), not", kind);
+    // how many: by a band, by an error, by a number
     o->band = 2 * KD_PI * kd_part_number(p, map, "band", "Hz", 0);
     o->tolerance = kd_part_number(p, map, "tolerance", "", 1e-4);
     o->modes = kd_part_count(p, map, "modes", 0, 400, o->band > 0 ? 0 : o->modes);
@@ -181,6 +186,7 @@ static void read_reduction(kd_part_reader *p, const kd_node *root, kd_reduction_
     o->relief = kd_part_flag(p, map, "relief", false);
     read_others(p, map, o);
     if (o->band < 0 || !(o->tolerance > 0)) kd_part_complain(p, map, "band and tolerance must be positive", NULL);
+    // frequencies at which the part is to be right are extra columns of the basis
     const kd_node *responses = kd_node_find(map, "responses");
     if (!responses) return;
     if (responses->type != KD_NODE_LIST || responses->n > MOST_RESPONSES) {

@@ -98,16 +98,19 @@ static const kd_node *stuff_of(kd_part_reader *p, const kd_node *map)
     const char              *name = kd_part_text(p, map, "material");
     const kd_node           *node = kd_node_find(map, "material");
     const kd_node           *found = name && p->materials ? kd_node_find(p->materials, name) : NULL;
+    // own numbers, unless a material is named: then none of what the material has
     if (!node) return map;
     for (int i = 0; i < 3; i++)
         if (kd_node_find(map, numbers[i]))
             kd_part_complain(p, kd_node_find(map, numbers[i]),
                              "the material has it already; give one of both:", numbers[i]);
+    // the nearest name, if there is none of this one
     if (name && !found) {
         const char *near = p->materials ? kd_part_nearest_key(p->materials, name) : NULL;
         kd_file_findings_add(&p->findings, node->line, node->column, "there is no material '%s'%s%s%s", name,
                              near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
     }
+    // what a beam needs of its material
     for (int i = 0; found && i < 3; i += 2)
         if (found->type != KD_NODE_MAP || !kd_node_find(found, numbers[i]))
             kd_file_findings_add(&p->findings, node->line, node->column, "material '%s' has no '%s'", name, numbers[i]);
@@ -120,16 +123,19 @@ static kd_beam read_beam(kd_part_reader *p, const kd_node *map, const char *cons
                                        "nu",   "density", "section",  "end",      "up"};
     kd_beam                  b = {.up = {0, 0, 1}};
     double                   up[3];
+    // ends, and elements between them
     if (!KD_PART_KEYS(p, map, keys)) return b;
     const kd_node *section = kd_node_find(map, "section"), *end = kd_node_find(map, "end"),
                   *upwards = kd_node_find(map, "up");
     b.from = find_point(p, map, "from", names, npoints);
     b.to = find_point(p, map, "to", names, npoints);
     b.elements = kd_part_count(p, map, "elements", 1, MOST_ELEMENTS, 10);
+    // elasticity: G from E and nu, unless it is given
     const kd_node *stuff = stuff_of(p, map);
     b.E = kd_part_number(p, stuff, "E", "Pa", 0);
     b.G = kd_part_number(p, map, "G", "Pa", b.E / (2 * (1 + kd_part_number(p, stuff, "nu", "", 0.3))));
     b.density = kd_part_number(p, stuff, "density", "kg/m^3", 0);
+    // section at the begin, and at the end where it tapers
     if (section)
         b.begin = b.end = read_section(p, section);
     else
@@ -144,6 +150,7 @@ kd_status kd_part_read_beams(kd_part_reader *p, const kd_node *root, char *messa
     static const char *const mass_keys[] = {"mass", "inertia"};
     const kd_node           *points = kd_node_find(root, "points"), *beams = kd_node_find(root, "beams"),
                   *masses = kd_node_find(root, "masses");
+    // both are needed; the sentence stands where one of them is
     if (!points || points->type != KD_NODE_MAP || !beams || beams->type != KD_NODE_LIST) {
         kd_part_complain(p,
                          beams    ? beams

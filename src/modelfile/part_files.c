@@ -36,6 +36,7 @@ static kd_status read_loaded(kd_part_reader *p, const kd_node *list, char *messa
     static const char *const keys[] = {"interface", "axis", "force", "stiffness", "dofs"};
     kd_status                status = KD_OK;
     if (list->type != KD_NODE_LIST) kd_part_complain(p, list, "'loaded' is a list: one load each", NULL);
+    // each load: where, along which axis, how much, and the stiffness that the structure has under it
     for (int i = 0; i < list->n && status == KD_OK && !kd_part_is_wrong(p); i++) {
         const kd_node *map = &list->item[i];
         if (!KD_PART_KEYS(p, map, keys)) break;
@@ -43,9 +44,11 @@ static kd_status read_loaded(kd_part_reader *p, const kd_node *list, char *messa
                    *interface = kd_part_text(p, map, "interface");
         const double force = kd_part_number(p, map, "force", "N", 0);
         const int    axis = read_axis(p, map);
+        // all that is missing of one load is told together
         if (!interface) kd_part_complain(p, map, "the interface where the force acts is needed", NULL);
         if (force == 0) kd_part_complain(p, map, "a force in N is needed", NULL);
         if (!stiffness || !dofs) kd_part_complain(p, map, "stiffness and dofs under the load are needed", NULL);
+        // the difference to the stiffness at rest is what one newton of it does
         if (!kd_part_is_wrong(p))
             status = kd_fe_structure_pull(&p->structure, stiffness, dofs, interface, axis, force, message, size);
     }
@@ -62,6 +65,7 @@ static void read_units(kd_part_reader *p, const kd_node *structure, kd_fe_struct
     if (!map || !KD_PART_KEYS(p, map, keys)) return;
     if (kd_node_find(structure, "scale"))
         kd_part_complain(p, map, "'scale' is of the nodes alone: with 'units' leave it out", NULL);
+    // length and mass, each as a factor to m and kg
     for (int i = 0; i < 2; i++) {
         const char *word = kd_part_text(p, map, keys[i]);
         char        one[40];
@@ -81,6 +85,7 @@ kd_status kd_part_read_files(kd_part_reader *p, const kd_node *map, char *messag
     static const char *const keys[] = {"stiffness", "mass",  "nodes",    "dofs",  "mapping",
                                        "scale",     "units", "rotating", "loaded"};
     if (!KD_PART_KEYS(p, map, keys)) return KD_ERR_MODEL;
+    // files by their paths, beside this one
     kd_fe_structure_files files = {.stiffness = kd_part_path(p, map, "stiffness"),
                                    .mass = kd_part_path(p, map, "mass"),
                                    .nodes = kd_part_path(p, map, "nodes"),
@@ -92,6 +97,7 @@ kd_status kd_part_read_files(kd_part_reader *p, const kd_node *map, char *messag
     read_units(p, map, &files);
     if (!(files.scale > 0)) kd_part_complain(p, kd_node_find(map, "scale"), "scale must be positive", NULL);
     if (kd_part_is_wrong(p)) return KD_ERR_MODEL;
+    // first the structure, then what turning and loading make of it
     const kd_node *rotating = kd_node_find(map, "rotating"), *loaded = kd_node_find(map, "loaded");
     kd_status      status = kd_fe_structure_read(&files, &p->structure, message, size);
     if (status == KD_OK && rotating) status = read_rotating(p, rotating, message, size);

@@ -62,8 +62,10 @@ bool kd_part_number_of(kd_part_reader *p, const kd_node *node, const char *key, 
 {
     char *end;
     if (node->type == KD_NODE_SCALAR) {
+        // a number alone is in the base unit
         *value = kd_read_number(node->text, &end);
         if (end != node->text && *end == '\0' && isfinite(*value)) return true;
+        // with a unit it is converted, or told what is wrong with it
         const kd_quantity q = kd_quantity_read(node->text, unit, NULL);
         if (q.kind == KD_QUANTITY_GOOD && isfinite(q.value)) {
             *value = q.value;

@@ -20,6 +20,7 @@ kd_status kd_part_read_stress(kd_part_reader *p, const kd_node *root, char *mess
     const kd_node           *map = kd_node_find(root, "stress");
     kd_fe_structure         *s = &p->structure;
     if (!map || p->plain) return KD_OK;
+    // beams know their stress themselves, others from results of shapes
     const bool beams = s->nrows > 0, word = map->type == KD_NODE_SCALAR;
     s->stress = word ? kd_part_flag(p, root, "stress", false) : KD_PART_KEYS(p, map, keys);
     const kd_node *results = word ? NULL : kd_node_find(map, "results"),
@@ -30,6 +31,7 @@ kd_status kd_part_read_stress(kd_part_reader *p, const kd_node *root, char *mess
         kd_part_complain(
             p, map, "'results' is needed: a file of CalculiX (.frd) or a table with displacements and stress", NULL);
     if (kd_part_is_wrong(p) || !s->stress || beams) return kd_part_is_wrong(p) ? KD_ERR_MODEL : KD_OK;
+    // which results, and of which nodes they are kept
     const char *path = kd_part_path(p, map, "results"), *set_name = nodes ? kd_part_text(p, map, "nodes") : NULL;
     if (!path || kd_part_is_wrong(p)) return p->arena.failed ? KD_ERR_MEMORY : KD_ERR_MODEL;
     const kd_node_set *set = set_name ? kd_fe_structure_set(s, set_name) : NULL;
@@ -37,6 +39,7 @@ kd_status kd_part_read_stress(kd_part_reader *p, const kd_node *root, char *mess
         kd_part_complain(p, nodes, "there is no set of nodes", set_name);
         return KD_ERR_MODEL;
     }
+    // read all, then forget those that are not in the set
     const kd_status status = kd_stress_cases_read(s, path, message, size);
     if (status < 0 || !set) return status;
     kd_stress_cases_keep(s->cases, set->node, set->n);
@@ -74,6 +77,7 @@ kd_status kd_part_name_stress(kd_part_reader *p, const kd_node *root, kd_flexibl
     const kd_node *map = kd_node_find(root, "stress"),
                   *places = map && map->type == KD_NODE_MAP ? kd_node_find(map, "places") : NULL;
     if (!p->structure.stress || !places) return KD_OK;
+    // a place by its name and point
     if (places->type != KD_NODE_MAP || places->n > MOST_PLACES) {
         kd_part_complain(p, places, "places are like {root: [x, y, z]}", NULL);
         return KD_ERR_MODEL;
@@ -82,6 +86,7 @@ kd_status kd_part_name_stress(kd_part_reader *p, const kd_node *root, kd_flexibl
         const kd_node *key = &places->item[2 * i];
         kd_vec3        at, nearest;
         double         far;
+        // wrong ones are told, and the next one is looked at
         if (!is_good_name(key->text))
             kd_part_complain(p, key, "a place needs a name without points and signs, not", key->text);
         if (!read_place(p, key + 1, key->text, &at)) continue;
@@ -89,6 +94,7 @@ kd_status kd_part_name_stress(kd_part_reader *p, const kd_node *root, kd_flexibl
         if (!kd_stress_name(body, key->text, at, &far, &nearest)) return KD_ERR_MEMORY;
         if (far <= FAR) continue;
         body->nspots = before; // of pieces: in another one
+        // a place that no node is near to is a mistake, unless it lies in another piece
         if (p->pieces == 1)
             kd_file_findings_add(&p->findings, key->line, key->column,
                                  "'%s' is not where stress is known: the nearest place is at (%.6g, %.6g, %.6g) m",

@@ -101,6 +101,7 @@ static bool named_place(kd_reader *r, const kd_node *node, kd_place *place)
         *place = r->m->frame[frame].def.at;
         return !r->m->frame[frame].lives || kd_reader_compose_of(r, KD_MAKE_PLACE, frame, place);
     }
+    // neither: the nearest of both kinds is named
     if (!body && r->bodies_known) {
         kd_nearest  nearest = kd_nearest_start(name);
         const char *near = kd_model_nearest(r->m, KD_SECTION_BODY, name);
@@ -110,6 +111,7 @@ static bool named_place(kd_reader *r, const kd_node *node, kd_place *place)
                            nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
         return false;
     }
+    // the origin of a body
     *place = kd_in(name, 0, 0, 0);
     return true;
 }

@@ -302,7 +302,8 @@ static const char *put_table(qualifier *q, const char *c, size_t n)
 // The word at c, which is no path: a variable, a parameter, a curve, a function, a signal
 static bool put_name(qualifier *q, const char *c, size_t n, const char **next)
 {
-    char       word[KD_EXPR_MAX_NAME + 1];
+    char word[KD_EXPR_MAX_NAME + 1];
+    // names that end the search at once: variables of the element
     const bool calls = c[n + strspn(c + n, " ")] == '(';
     *next = c + n;
     if (n >= sizeof word) return complain_at(q, c, "the name '%.20s...' is too long", c, NULL);
@@ -341,6 +342,7 @@ static bool put_name(qualifier *q, const char *c, size_t n, const char **next)
             q->scope->named[i].used = true;
             return put_signal(q, c, word, q->scope, q->node, q->scope->named[i].text);
         }
+    // what the file of the scope has: parameters, curves
     if (has_parameter(q, word)) {
         put_own(q, "parameter.", word);
     } else if (is_curve(q->scope, word)) {
@@ -360,10 +362,12 @@ static bool put_offer(qualifier *q, const char *c, size_t n, bool *taken)
     const char *rest = NULL, *offer;
     *taken = false;
     if (n >= sizeof path) return true;
+    // a part of the scope?
     kd_text(path, sizeof path, "%.*s", (int)n, c);
     kd_scope *part = kd_reader_find_part(q->r, q->scope, path, &rest);
     if (!part) return !kd_reader_misses_part(q->r, q->node, q->scope, path);
     *taken = true;
+    // a parameter that is not offered under this name is read by its own
     const kd_node *offers = kd_node_find(part->root, "offers");
     const bool     offered = offers && offers->type == KD_NODE_MAP && kd_node_find(offers, rest);
     if (!offered && has_key(part->root, "parameters", rest)) {
@@ -373,6 +377,7 @@ static bool put_offer(qualifier *q, const char *c, size_t n, bool *taken)
         kd_out_word(q->out, rest);
         return true;
     }
+    // signals: the expression that the part offers, in its scope
     offer = kd_reader_find_offer(q->r, q->node, part, rest);
     if (!offer) return false;
     if (offer == rest) return complain_at(q, c, "'%s' is no signal", path, NULL);
@@ -391,10 +396,12 @@ static bool qualify(qualifier *q)
             c += n;
             continue;
         }
+        // what kind of word begins here
         const bool path = c[word] == '.' && is_path_word(c, word);
         const bool full = c[word] == '.' && (strncmp(c, "parameter.", 10) == 0 || strncmp(c, "curve.", 6) == 0);
         size_t     n = path || full || c[word] == '.' || c[word] == '(' ? path_length(c) : word;
         bool       taken = false;
+        // paths and full names stand for themselves
         if (path) {
             fine = put_path(q, c, n);
         } else if (full && q->scope->number == 0) {
@@ -405,12 +412,14 @@ static bool qualify(qualifier *q)
             // part(1).signal begins like a call
             const size_t reach = c[word] == '(' ? word + strcspn(c + word, ")") + 1 : word;
             if (c[word] == '.' || (c[word] == '(' && strlen(c) > reach && c[reach] == '.')) {
+                // how far the name of the part goes, its index included
                 if (c[word] == '(') {
                     n = reach + 1;
                     while (is_name(c[n]) || (c[n] == '.' && is_letter(c[n + 1]))) n++;
                 }
                 fine = put_offer(q, c, n, &taken);
             }
+            // not of a part: a path of the model, or a name
             if (fine && !taken && c[word] == '.') {
                 kd_out_put(q->out, c, n);
             } else if (fine && !taken) {
@@ -428,7 +437,9 @@ bool kd_reader_qualify(kd_reader *r, const kd_node *node, const char *key, const
 {
     kd_out    o = {.size = 1024};
     const int complaints = r->findings->count;
+    // at the top, without parts, names are full already
     if (r->scope->number == 0 && !r->scope->has_parts && r->scope->nhanded == 0) return true;
+    // written into a buffer that grows until the text fits
     for (;;) {
         o.text = kd_arena_cut(&r->scratch, o.size, 1);
         if (!o.text) return kd_reader_short_of_memory(r);

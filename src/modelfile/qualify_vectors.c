@@ -62,10 +62,12 @@ bool kd_reader_hold_place(kd_reader *r, kd_scope *scope)
 {
     const struct kd_bindings *all = &r->m->private->bindings;
     if (!scope->turns || r->looks) return true;
+    // from the subsystem outwards, each once
     for (kd_scope *s = scope; s && s->number > 0; s = s->outer) {
         if (s->held) continue;
         s->held = true;
         for (int i = s->first_binding; i < s->end_binding; i++) {
+            // each number of its place is bound to nothing: a change of its parameters is refused by name
             kd_binding b = all->binding[i];
             char       key[KD_MAX_NAME + 60];
             if (b.target == KD_BIND_NOTHING) continue;
@@ -87,6 +89,7 @@ static void put_component(kd_out *o, kd_vec3 row, double factor, const char *hea
     const double a[] = {row.x, row.y, row.z}, c[] = {s ? s->c.x : 0.0, s ? s->c.y : 0.0, s ? s->c.z : 0.0};
     double       constant = 0.0;
     bool         first = true;
+    // row' v, factors of 0 left out
     kd_out_word(o, "(");
     for (int j = 0; j < 3; j++) {
         if (a[j] == 0.0) continue;
@@ -95,12 +98,14 @@ static void put_component(kd_out *o, kd_vec3 row, double factor, const char *hea
         kd_out_put(o, &"xyz"[j], 1);
         first = false;
     }
+    // less row' c: parts of the origin that live stay words, the others become one number
     for (int j = 0; s && j < 3; j++) {
         if (!origin[j]) constant -= a[j] * c[j];
         if (!origin[j] || a[j] == 0.0) continue;
         put_factor(o, -a[j], false);
         kd_out_word(o, origin[j]);
     }
+    // the sum of all that is constant
     if (constant != 0.0) {
         kd_out_word(o, constant < 0.0 ? " - " : " + ");
         put_number(o, fabs(constant));
@@ -160,6 +165,7 @@ bool kd_out_motion(kd_out *o, const kd_subsystem *s, const char *const *origin, 
 {
     static const char *const vectors[] = {"pos.", "com.", "vel.", "acc.", "omega.", "alpha.", NULL};
     char                     name[KD_EXPR_MAX_NAME + 1];
+    // vectors: the component is a row of Q' v; turning ones change sign in a mirror
     for (int k = 0; vectors[k]; k++) {
         if (!is_tail(tail, vectors[k])) continue;
         const int     i = kd_axis_letter(tail[strlen(vectors[k])]);
@@ -168,11 +174,13 @@ bool kd_out_motion(kd_out *o, const kd_subsystem *s, const char *const *origin, 
         put_component(o, column, k > 3 && s->mirrored ? -1.0 : 1.0, name, k < 2 ? s : NULL, origin);
         return true;
     }
+    // entries of the rotation matrix
     if (strncmp(tail, "R.", 2) == 0 && kd_axis_letter(tail[2]) >= 0 && kd_axis_letter(tail[3]) >= 0 &&
         tail[4] == '\0') {
         put_axis(o, s, head, kd_axis_letter(tail[2]), kd_axis_letter(tail[3]));
         return true;
     }
+    // angles
     if (strcmp(tail, "roll") == 0 || strcmp(tail, "pitch") == 0 || strcmp(tail, "yaw") == 0) {
         put_angle(o, s, head, tail);
         return true;
@@ -271,23 +279,27 @@ bool kd_reader_tell_origin(kd_reader *r, kd_scope *scope, const kd_node *map)
     const kd_subsystem       *around = outer->number > 0 ? &r->m->subsystem[outer->number - 1] : NULL;
     const kd_mat3             I = kd_mat_identity();
     const double             *p = s->def.through, *shift = s->def.position;
+    // a subsystem that is turned by parameters, or one around it, has no fixed axes: it cannot be told so
     scope->turns = outer->turns;
     for (int i = scope->first_binding; i < scope->end_binding; i++) {
         const char *key = all->binding[i].key;
         scope->turns = scope->turns || (strcmp(key, "position") != 0 && strcmp(key, "through") != 0);
     }
     if (scope->turns) return true;
+    // the mirror 2 n n'/n'n and the turn R as numbers
     const kd_vec3 n = kd_vec_of(s->def.mirror);
     const double  n2 = kd_vec_dot(n, n);
     const kd_mat3 R = kd_quat_matrix(kd_quat_normalised(kd_quat_of(s->def.orientation)));
     const kd_vec3 Rn = kd_mat_vec(&R, n);
     const double  Rnv[] = {Rn.x, Rn.y, Rn.z}, nv[] = {n.x, n.y, n.z};
-    const char   *text[2][3];
+    // the texts of both points, where parameters are in them
+    const char *text[2][3];
     for (int j = 0; j < 3; j++) {
         text[0][j] = live_component(r, scope, map, "position", offsetof(kd_subsystem_def, position), j);
         text[1][j] = live_component(r, scope, map, "through", offsetof(kd_subsystem_def, through), j);
     }
     if (r->status != KD_OK) return false;
+    // each component of c: that of the one around, then Q_o times what is here
     for (int i = 0; i < 3; i++) {
         kd_out o = {.size = MOST_OF_PLACE};
         double constant = 0.0;
@@ -306,6 +318,7 @@ bool kd_reader_tell_origin(kd_reader *r, kd_scope *scope, const kd_node *map)
             for (int j = 0; j < 3 && n2 > 0.0; j++)
                 put_summand(&o, 2.0 * Q * Rnv[k] * nv[j] / n2, text[1][j], p[j], &constant);
         }
+        // nothing but a number: no text is needed
         const bool lives = o.used > 2;
         if (constant != 0.0) put_factor(&o, constant, false), kd_out_word(&o, "1");
         kd_out_word(&o, ")");

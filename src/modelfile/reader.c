@@ -123,10 +123,12 @@ static bool complain_type(kd_reader *r, const kd_schema *schema, const kd_node *
 {
     char        list[300] = "";
     const char *near = type && type->type == KD_NODE_SCALAR ? kd_schema_suggest_kind(schema, type->text) : NULL;
+    // the words of all kinds of this section
     for (int k = 0; k < schema->nkinds; k++) {
         const char *word = kd_schema_word(schema, k)->word;
         if (word) kd_text_append(list, sizeof list, "%s%s", k > 0 ? ", " : "", word);
     }
+    // which of the four it is decides about the sentence
     if (type && type->type != KD_NODE_SCALAR) {
         kd_reader_complain(r, type, "'type' must be one word; possible are %s", list);
     } else if (!type) {
@@ -177,19 +179,23 @@ static bool read_signal(kd_reader *r, kd_node *node, kd_input_def *def)
 {
     kd_curve_def curve = kd_curve_def_default();
     char         law[300];
+    // the name will be the word of a function
     if (strpbrk(r->name, "(-")) {
         kd_reader_complain(r, node, "a signal from a file needs a plain name of letters, digits and '_'");
         return false;
     }
+    // the file becomes a curve of one argument
     if (!kd_reader_curve_file(r, node, &curve)) return false;
     if (curve.z) {
         kd_reader_complain(r, node, "an input is a function of time, but a 'grid' has two arguments");
         return false;
     }
+    // both share a name, in the scope of the element
     const char     *full;
     const kd_status status =
         kd_reader_full_name(r, node, r->name, &full) ? kd_model_add_curve(r->m, full, &curve) : KD_ERR_MODEL;
     if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
+    // the law reads the curve at t
     kd_text(law, sizeof law, "%s%s(t)", r->scope->number > 0 ? "curve." : "", full);
     def->value = kd_reader_copy(r, law, strlen(law) + 1);
     return status >= 0 && def->value;
@@ -347,6 +353,7 @@ static bool check_version(kd_reader *r, const kd_node *root)
 // A section of all scopes. What is wrong in one subsystem is not said again for others of the same file.
 static void read_sections(kd_reader *r, kd_schema_id id)
 {
+    // all scopes in the order of the file, unless they are wrong already
     for (int i = 0; i < r->nscopes && r->status == KD_OK && !kd_reader_is_tired(r); i++) {
         kd_scope      *scope = r->scope_list[i];
         const kd_node *section = section_of(r, scope->root, id);
@@ -356,11 +363,13 @@ static void read_sections(kd_reader *r, kd_schema_id id)
         read_section(r, id, section);
         if (r->findings->count + kd_model_error_count(r->m) > complaints) scope->root->owner = -1;
     }
+    // frames of the section are known: points that were handed in can become frames
     for (int i = 0; i < r->nscopes && r->status == KD_OK && id == KD_SCHEMA_FRAME; i++) {
         if (!r->scope_list[i]->wrong && r->scope_list[i]->root->owner >= 0 &&
             !kd_reader_hand_points(r, r->scope_list[i]))
             break;
     }
+    // bodies are known: what was handed in as a body must be one
     if (id == KD_SCHEMA_BODY && r->status == KD_OK) kd_reader_check_bodies(r);
     kd_reader_enter_scope(r, r->scope_list[0]);
 }
@@ -411,6 +420,7 @@ static void take_model_message(kd_reader *r)
 {
     kd_file_findings *findings = r->findings;
     for (const char *line = kd_model_message(r->m); *line;) {
+        // the file and the place that the message begins with become fields of the finding
         size_t      n = strcspn(line, "\n");
         const char *text = line, *file = file_of_line(r, line);
         size_t      length = file ? strlen(file) : 0;
@@ -421,6 +431,7 @@ static void take_model_message(kd_reader *r)
         } else if (file && strncmp(line + length, ": ", 2) == 0) {
             text = line + length + 2;
         }
+        // models from the same file say the same: once is enough
         if (!is_repeated(findings, row, column, text)) {
             kd_file_findings_add(findings, row, column, "%.*s", (int)(n - (size_t)(text - line)), text);
         }
@@ -454,17 +465,21 @@ static kd_status read_all(const kd_model_source *q, const kd_file_source *files,
     kd_model         *m = NULL;
     kd_status         status = r && findings ? kd_model_create(&m) : KD_ERR_MEMORY;
     if (status < 0) goto done;
+    // a reader begins at no place, in no element
     findings->file = name;
     r->m = m;
     r->findings = findings;
     r->turns = KD_TURNS_UNKNOWN;
     r->joint = -1;
     r->files_given = files;
+    // where files are looked for, then everything
     status = kd_reader_set_folders(r, q->path, q->libraries, q->nlibraries);
     if (status >= 0) status = read_model(r, q);
+    // what the model itself found joins what the reader found
     if (status == KD_ERR_MODEL) take_model_message(r);
     kd_file_findings_write(findings, message, size);
     if (status >= 0) {
+        // the model belongs to the caller, or nobody
         *model = m;
         m = NULL;
     }

@@ -41,16 +41,19 @@ static bool check_index(kd_reader *r, const kd_node *node, const char *name)
 {
     static const char *const taken[] = {"t", "x", "q", "v", "length", "rate", "angle"}; // variables of laws
     char                     why[300];
-    bool                     wrong = kd_expr_is_reserved(name);
+    // words of expressions and of laws keep their meaning
+    bool wrong = kd_expr_is_reserved(name);
     for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++) wrong = wrong || strcmp(taken[i], name) == 0;
     if (wrong) {
         kd_reader_complain(r, node, "'%s' cannot be an index: it has a meaning in expressions", name);
         return false;
     }
+    // an index is a plain word
     if (!kd_name_check(name, why, sizeof why) || strpbrk(name, "(-") || strlen(name) > 60) {
         kd_reader_complain(r, node, "'%.60s' cannot be an index: it must be a short word", name);
         return false;
     }
+    // parameters are known by name in the same expressions
     if (kd_reader_has_parameter(r, name)) {
         kd_reader_complain(r, node, "the index '%s' has the name of a parameter; choose another one", name);
         return false;
@@ -61,6 +64,7 @@ static bool check_index(kd_reader *r, const kd_node *node, const char *name)
 // name = from..to
 static bool parse_loop(kd_reader *r, const kd_node *node, const char *begin, const char *end, loops *all)
 {
+    // the three parts: name, '=', from, '..', to
     const char *equals = memchr(begin, '=', (size_t)(end - begin)), *dots = NULL;
     for (const char *c = equals; c && c + 1 < end && !dots; c++) dots = c[0] == '.' && c[1] == '.' ? c : NULL;
     if (!equals || !dots) return complain_form(r, node);
@@ -68,6 +72,7 @@ static bool parse_loop(kd_reader *r, const kd_node *node, const char *begin, con
         kd_reader_complain(r, node, "'for' has more than %d indices", KD_READER_MAX_INDICES);
         return false;
     }
+    // each part is a text of its own, with its place in the file
     loop   *l = &all->loop[all->n];
     kd_node name;
     if (!cut_node(r, node, begin, equals, &name) || !cut_node(r, node, equals + 1, dots, &l->from) ||
@@ -76,6 +81,7 @@ static bool parse_loop(kd_reader *r, const kd_node *node, const char *begin, con
     }
     l->node = node;
     l->name = name.text;
+    // indices of one 'for' differ
     for (int i = 0; i < all->n; i++) {
         if (strcmp(all->loop[i].name, l->name) == 0) {
             kd_reader_complain(r, node, "'for' has the index '%s' twice", l->name);
@@ -105,14 +111,17 @@ static bool parse_loops(kd_reader *r, const kd_node *node, loops *all)
 static bool run_loop(kd_reader *r, loops *all, int k)
 {
     if (k == all->n) return all->each(r, all->context);
+    // bounds may depend on indices of outer loops
     loop *l = &all->loop[k];
     int   from, to;
     if (!kd_reader_integer(r, &l->from, "for", &from) || !kd_reader_integer(r, &l->to, "for", &to)) return false;
+    // the innermost loop makes elements: bounded before the first is made
     double rounds = (double)to - from + 1;
     if (k + 1 == all->n && r->elements + rounds > KD_READER_MAX_ELEMENTS) {
         kd_reader_complain(r, l->node, "more than %d elements", KD_READER_MAX_ELEMENTS);
         return false;
     }
+    // from now on the index has a value in expressions
     r->index[k] = l->name;
     bool fine = true;
     for (int i = from; i <= to && fine; i++) {

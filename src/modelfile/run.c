@@ -72,12 +72,14 @@ static const kd_option *find_row(kd_reader *r, const kd_node *group, const kd_no
     const size_t     n = strlen(group->text) + 1;
     kd_nearest       nearest = kd_nearest_start(key->text);
     char             list[600] = "";
+    // rows of this group by their own names
     for (int i = 0; (row = kd_option_at(i)); i++) {
         if (!is_of_group(row, group->text)) continue;
         if (strcmp(row->name + n, key->text) == 0) return row;
         kd_nearest_offer(&nearest, row->name + n);
         kd_text_append(list, sizeof list, "%s%s", list[0] ? ", " : "", row->name + n);
     }
+    // the nearest name, or all of them
     if (nearest.best)
         kd_reader_complain(r, key, "%s: unknown option '%.60s', did you mean '%s'?", group->text, key->text,
                            nearest.best);
@@ -101,7 +103,8 @@ static bool read_option(kd_reader *r, const kd_option *row, kd_node *node, kd_ru
     char                  number[40], why[400];
     if (!kd_reader_note(r, row->name, node)) return false;
     if (!is_number && (node->type != KD_NODE_SCALAR || kd_node_is_null(node))) {
-        kd_reader_complain(r, node, "%s must be one of %s", row->name, kd_option_values(row, why, sizeof why));
+        kd_reader_complain(r, node, "%s must be %s%s", row->name, row->type == KD_OPTION_TEXT ? "" : "one of ",
+                           kd_option_values(row, why, sizeof why));
         return false;
     }
     option->name = row->name;
@@ -140,6 +143,7 @@ static bool read_group(kd_reader *r, const kd_node *map, const kd_node *group, c
         kd_reader_complain(r, value, "'%s' must be a map of options, like {name: value}", group->text);
         return false;
     }
+    // an option is a field of 'run' under another name, or a row of the table of options
     for (int i = 0; i < value->n && r->status == KD_OK && !kd_reader_is_tired(r); i++) {
         kd_node         *node = &value->item[2 * i + 1];
         const kd_option *row = find_row(r, group, &value->item[2 * i]);
@@ -189,6 +193,7 @@ void kd_reader_run(kd_reader *r, const kd_node *map)
     bool       fine = false;
     if (kd_node_is_null(map)) return;
     kd_text(r->element, sizeof r->element, "run: ");
+    // nothing is left over from another element
     r->any_units = false;
     r->npending = r->narrays = 0;
     if (map->type != KD_NODE_MAP) {
@@ -198,6 +203,7 @@ void kd_reader_run(kd_reader *r, const kd_node *map)
         fine = read_groups(r, map, &run) && fine;
     }
     if (fine) {
+        // tolerances by kind take what the one for all gives
         if (!spread_tolerance(r, map, &run)) return;
         kd_status status = kd_model_at(r->m, r->findings->file, map->line, map->column);
         if (status >= 0 && !kd_reader_bind(r, &run, sizeof run)) return;

@@ -22,6 +22,7 @@ void kd_scalar_write(const char *text, kd_scalar_put *put, void *to)
         put(to, text, strlen(text));
         return;
     }
+    // quoted: signs that would end it, or cannot be seen, are escaped
     put(to, "\"", 1);
     for (; *text; text++) {
         const unsigned char c = (unsigned char)*text;

@@ -283,7 +283,8 @@ static bool compute_parameter(kd_reader *r, int i)
 static bool more_parameters(kd_reader *r)
 {
     if (r->nparameters < r->parameters_capacity) return true;
-    const int          capacity = r->parameters_capacity > 0 ? 2 * r->parameters_capacity : 64;
+    const int capacity = r->parameters_capacity > 0 ? 2 * r->parameters_capacity : 64;
+    // both grow together: a parameter and its place in the order of computation
     kd_file_parameter *larger = kd_alloc((size_t)capacity * sizeof *larger);
     int               *order = kd_alloc((size_t)capacity * sizeof *order);
     if (!larger || !order) {
@@ -291,6 +292,7 @@ static bool more_parameters(kd_reader *r)
         kd_free(order);
         return kd_reader_short_of_memory(r);
     }
+    // what is there moves
     if (r->nparameters > 0) memcpy(larger, r->parameter, (size_t)r->nparameters * sizeof *larger);
     if (r->nordered > 0) memcpy(order, r->order, (size_t)r->nordered * sizeof *order);
     kd_free(r->parameter);
@@ -323,27 +325,32 @@ bool kd_reader_enter_parameter(kd_reader *r, kd_scope *scope, const kd_node *key
 {
     char why[300];
     if (!more_parameters(r)) return false;
+    // what is known before its value: name and place, and in whose words it is written
     kd_file_parameter *p = &r->parameter[r->nparameters];
     *p = (kd_file_parameter){.name = key->text, .line = key->line, .column = key->column, .value = 1.0};
     p->file = key->file;
     p->scope = reads;
     p->looped = looped;
     if (!check_parameter_name(key, why, sizeof why)) return complain_parameter(r, p, why);
+    // its full name is that in the scope where it stands, not of the scope that hands it in
     kd_scope *const before = r->scope;
     r->scope = scope;
     const bool named = kd_reader_full_name(r, key, key->text, &p->name);
     r->scope = before;
     if (!named) return false;
+    // two of one name, from files that include each other, say
     const int other = kd_names_find(&r->parameter_names, KD_SECTION_PARAMETER, p->name);
     if (other >= 0) {
         kd_text(why, sizeof why, "the name is used twice, first in line %d", r->parameter[other].line);
         return complain_parameter(r, p, why);
     }
+    // no number and no expression
     if (value->type != KD_NODE_SCALAR || kd_node_is_null(value)) {
         kd_file_parameter at = *p;
         if (looped) at.file = value->file, at.line = value->line, at.column = value->column;
         complain_parameter(r, &at, "it must be a number or an expression");
     } else {
+        // the text, and where it stands
         p->text = value->text;
         p->file = value->file;
         p->line = value->line;
@@ -400,14 +407,17 @@ static bool keep_derived(kd_reader *r, int i)
     kd_symbols    symbols = {find_symbol, suggest_symbol, r};
     kd_expr_error error = {0};
     kd_expr      *expr = NULL;
+    // in the words of the scope where it is written
     const outlook before = look_from(r, &r->parameter[i]);
     kd_status     status = KD_ERR_MODEL;
+    // a number with a unit does not follow others
     if (r->parameter[i].text && kd_reader_quantity(r, r->parameter[i].text).kind == KD_QUANTITY_NONE) {
         r->parameters_live = true;
         status = kd_expr_compile(r->parameter[i].text, &symbols, &expr, &error);
         r->parameters_live = false;
     }
     look_back(r, &before);
+    // what reads no parameter is constant, and kept as a number
     if (status == KD_OK && kd_expr_has_parameters(expr))
         kd_model_derive_parameter(r->m, i, expr);
     else
@@ -493,17 +503,20 @@ static bool evaluate_repeated(kd_reader *r, kd_node *node, const char *key, doub
         kd_symbols    symbols = {find_symbol, suggest_symbol, r};
         kd_expr_error error = {0};
         kd_expr      *expr = NULL;
+        // indices are variables, parameters stay parameters
         r->denied[0] = '\0';
         r->indices_vary = r->parameters_live = true;
         kd_status status = kd_expr_compile(node->text, &symbols, &expr, &error);
         r->indices_vary = r->parameters_live = false;
         if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
         if (status < 0) return refuse_expression(r, node->line, node->column, node->first, 0, key, node->text, &error);
+        // the next round finds it at the node
         const int place = keep_expression(r, expr);
         if (place < 0) return false;
         node->cache = place + 1;
         node->owner = r->scope->number;
     }
+    // its value for this index; what reads parameters is bound to the field as well
     const kd_expr *expr = r->m->private->bindings.expr[node->cache - 1];
     *value = kd_expr_value(expr, r->index_value, r->work);
     return !kd_expr_has_parameters(expr) || kd_reader_pend(r, node, key, node->cache - 1, value);
@@ -551,6 +564,7 @@ static bool keep_text(kd_reader *r, const kd_node *node, const double *value)
 
 bool kd_reader_number(kd_reader *r, kd_node *node, const char *key, double *value)
 {
+    // one scalar, not empty
     if (node->type != KD_NODE_SCALAR) {
         kd_reader_complain(r, node, "'%s' must be a number, not a %s", key,
                            node->type == KD_NODE_LIST ? "list" : "map");
@@ -560,12 +574,14 @@ bool kd_reader_number(kd_reader *r, kd_node *node, const char *key, double *valu
         kd_reader_complain(r, node, "'%s' must be a number, but is empty", key);
         return false;
     }
+    // a number with a unit needs no expression
     const kd_quantity quantity = kd_reader_quantity(r, node->text);
     if (quantity.kind == KD_QUANTITY_WRONG) return kd_reader_complain_quantity(r, node, key, &quantity);
     if (quantity.kind == KD_QUANTITY_GOOD) {
         *value = quantity.value;
         return keep_text(r, node, value);
     }
+    // an expression: for each index again, or once
     bool fine = r->nindices > 0 ? evaluate_repeated(r, node, key, value)
                                 : kd_reader_evaluate(r, node, 0, key, node->text, value);
     if (fine && isfinite(*value)) return keep_text(r, node, value);

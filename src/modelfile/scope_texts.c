@@ -46,6 +46,7 @@ bool kd_reader_name(kd_reader *r, const kd_node *node, const char **name)
         *name = c;
         return true;
     }
+    // what is too long is refused before it is copied
     if (strlen(c) > KD_EXPR_MAX_NAME) {
         kd_reader_complain(r, node, "the name '%.20s...' is longer than %d characters", c, KD_EXPR_MAX_NAME);
         return false;
@@ -71,6 +72,7 @@ bool kd_reader_name(kd_reader *r, const kd_node *node, const char **name)
             }
         }
     }
+    // indices may have made it longer
     if (strlen(out) >= KD_EXPR_MAX_NAME) {
         kd_reader_complain(r, node, "the name '%.20s...' is longer than %d characters", out, KD_EXPR_MAX_NAME);
         return false;
@@ -181,18 +183,22 @@ bool kd_reader_law(kd_reader *r, const kd_node *node, const char *key, const cha
 {
     *law = NULL;
     *literal = node->first > 0;
+    // one scalar; nothing is no law
     if (node->type != KD_NODE_SCALAR) {
         kd_reader_complain(r, node, "'%s' must be an expression, not a %s", key,
                            node->type == KD_NODE_LIST ? "list" : "map");
         return false;
     }
     if (kd_node_is_null(node)) return true;
+    // numbers with units are laws, too
     *law = node->text;
     if (!take_law_quantity(r, node, key, law, literal)) return false;
     if (*law != node->text) return true;
+    // a law in words: named expressions, indices, then full names
     if (!kd_reader_put_named(r, node, key, law)) return false;
     if (!put_in_indices(r, node, key, law)) return false;
     if (kd_reader_has_scopes(r) && !kd_reader_qualify(r, node, key, law)) return false;
+    // literal: columns of messages count in the text of the file
     *literal = *literal && strcmp(*law, node->text) == 0;
     return true;
 }

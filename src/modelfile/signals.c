@@ -34,6 +34,7 @@ static bool fit(kd_reader *r, const kd_field *field, const kd_node *node, const 
 // Rows of numbers; one row or one column may be a plain list, one number stands alone.
 bool kd_reader_rows(kd_reader *r, const kd_field *field, kd_node *node, char *def)
 {
+    // how many rows and columns the lists have; one list is a row where rows are that long
     const bool nested = node->type == KD_NODE_LIST && node->n > 0 && node->item[0].type == KD_NODE_LIST;
     const int  n = node->type == KD_NODE_LIST ? node->n : 1;
     int        rows = n, columns;
@@ -49,12 +50,15 @@ bool kd_reader_rows(kd_reader *r, const kd_field *field, kd_node *node, char *de
     } else if (!nested) {
         columns = 1;
     }
+    // counts may be known already, by another field
     if (!fit(r, field, node, "rows", rows, def + field->length)) return false;
     if (!fit(r, field, node, "columns", columns, def + field->second)) return false;
+    // room for the numbers, which parameters may change later
     double *matrix = kd_cut_double(&r->scratch, rows * columns);
     if (!matrix) return kd_reader_short_of_memory(r);
     kd_reader_array(r, matrix, rows * columns, field->offset);
     if (!nested && !kd_reader_numbers(r, node, field->key, n, false, matrix)) return false;
+    // row by row
     for (int i = 0; nested && i < rows; i++) {
         if (!kd_reader_numbers(r, &node->item[i], field->key, columns, false, matrix + i * columns)) return false;
     }
@@ -83,7 +87,8 @@ static bool read_signal(kd_reader *r, const kd_field *field, int i, int n, const
 // One expression, a list of them, or a map from names to expressions
 bool kd_reader_signals(kd_reader *r, const kd_field *field, kd_node *node, char *def)
 {
-    const bool   map = node->type == KD_NODE_MAP, named = (field->flags & KD_FIELD_NAMED) != 0;
+    const bool map = node->type == KD_NODE_MAP, named = (field->flags & KD_FIELD_NAMED) != 0;
+    // as many laws as the node has entries
     const int    n = node->type == KD_NODE_SCALAR ? 1 : node->n;
     const char **law = (const char **)(void *)(def + field->offset);
     const char **name = (const char **)(void *)(def + field->second);
@@ -93,6 +98,7 @@ bool kd_reader_signals(kd_reader *r, const kd_field *field, kd_node *node, char 
         return false;
     }
     if (!kd_reader_check_room(r, field, node, n)) return false;
+    // each with its name, if there are names
     for (int i = 0; i < n; i++) {
         const kd_node *value = map ? &node->item[2 * i + 1] : node->type == KD_NODE_SCALAR ? node : &node->item[i];
         if (map && !kd_reader_name(r, &node->item[2 * i], &name[i])) return false;
@@ -114,12 +120,14 @@ bool kd_reader_next(kd_reader *r, const kd_field *field, const kd_node *node, ch
         kd_reader_complain(r, node, "'%s' must be a map from states to expressions, like {z: z + u}", field->key);
         return false;
     }
+    // a state by its name
     for (int i = 0; i < node->n; i++) {
         const kd_node *key = &node->item[2 * i];
         const char    *name;
         kd_nearest     nearest = kd_nearest_start(key->text);
         int            k = 0;
         if (!kd_reader_name(r, key, &name)) return false;
+        // its number among those of the block, with the nearest name for a mistake
         for (int j = 0; j < count; j++) kd_nearest_offer(&nearest, known[j]);
         while (k < count && strcmp(known[k], name) != 0) k++;
         if (k == count) {
@@ -130,6 +138,7 @@ bool kd_reader_next(kd_reader *r, const kd_field *field, const kd_node *node, ch
                                             : "");
             return false;
         }
+        // its law in the place of that number
         if (!read_signal(r, field, k, count, name, &node->item[2 * i + 1], &law[k])) return false;
     }
     return true;

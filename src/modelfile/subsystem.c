@@ -142,15 +142,18 @@ static bool read_need(kd_reader *r, const kd_node *key, const kd_node *value, kd
 {
     const kd_node *type = value->type == KD_NODE_MAP ? kd_node_find(value, "type") : value;
     char           why[300];
+    // the word of the kind, and what is taken if nothing is handed in
     h->name = key->text;
     h->kind = KD_NEED_COUNT;
     h->node = value->type == KD_NODE_MAP ? kd_node_find(value, "default") : NULL;
     for (int k = 0; type && type->type == KD_NODE_SCALAR && k < KD_NEED_COUNT; k++)
         if (strcmp(need_words[k], type->text) == 0) h->kind = (kd_need_kind)k;
+    // the name is one in expressions
     if (!kd_name_check(key->text, why, sizeof why) || strpbrk(key->text, "-(")) {
         kd_reader_complain(r, key, "needs: the name '%.60s' must consist of letters, digits and '_'", key->text);
         return false;
     }
+    // a map has two keys
     if (value->type == KD_NODE_MAP)
         for (int i = 0; i < value->n; i++)
             if (strcmp(value->item[2 * i].text, "type") != 0 && strcmp(value->item[2 * i].text, "default") != 0) {
@@ -167,6 +170,7 @@ static bool read_need(kd_reader *r, const kd_node *key, const kd_node *value, kd
 // The value in words, with the indices of the repetition put in
 static bool take_value(kd_reader *r, kd_handed *h)
 {
+    // a point may be a place, which is read when frames are
     const char *name;
     if (h->kind == KD_NEED_POINT && h->node->type == KD_NODE_MAP) return true;
     if (h->node->type != KD_NODE_SCALAR || kd_node_is_null(h->node)) {
@@ -177,6 +181,7 @@ static bool take_value(kd_reader *r, kd_handed *h)
                                : "an expression");
         return false;
     }
+    // a signal is a text with indices put in, names are read
     if (h->kind == KD_NEED_SIGNAL) {
         h->text = kd_reader_text_with_indices(r, h->node);
         return h->text != NULL;
@@ -189,7 +194,8 @@ static bool take_value(kd_reader *r, kd_handed *h)
 // Names of what is handed in, each with its value: of `connect`, or its default
 static bool read_needs(kd_reader *r, kd_scope *scope, const kd_node *connect)
 {
-    bool     fine = true;
+    bool fine = true;
+    // as many as the file of the subsystem asks for
     kd_node *needs = map_of(r, scope->root, "needs", "needs: {chassis: body, steer: signal}", &fine);
     scope->nhanded = needs ? needs->n : 0;
     scope->handed = keep(r, (size_t)scope->nhanded, sizeof *scope->handed);
@@ -201,9 +207,11 @@ static bool read_needs(kd_reader *r, kd_scope *scope, const kd_node *connect)
             scope->nhanded = i; // those behind it have no names yet
             return false;
         }
+        // what is given is written in words of the scope around, a default in its own
         h->scope = given ? scope->outer : scope;
         if (given) h->node = given;
         if (h->node) {
+            // names mean what they mean there
             kd_scope *const before = r->scope;
             if (!given) r->scope = scope;
             if (!take_value(r, h)) { // it has been told
@@ -213,6 +221,7 @@ static bool read_needs(kd_reader *r, kd_scope *scope, const kd_node *connect)
             r->scope = before;
             continue;
         }
+        // nothing given and no default
         if (scope->number > 0)
             kd_reader_complain(r, scope->key, "it needs the %s '%s'; hand it in: 'connect: {%s: ...}'",
                                need_words[h->kind], h->name, h->name);
@@ -252,12 +261,15 @@ static bool hand_point(kd_reader *r, kd_scope *scope, const kd_handed *h)
     // its value, with the indices of the subsystem that it is handed to
     kd_node value = *h->node;
     if (h->text) {
+        // the value as it was taken, not as it stands
         value.text = h->text;
         value.first = 0;
     }
+    // indices of the repetition that made the subsystem
     r->nindices = h->scope == scope ? 0 : scope->nindices;
     memcpy(r->index, scope->index, sizeof r->index);
     memcpy(r->index_value, scope->index_value, sizeof r->index_value);
+    // read like a frame of the file, with its parameters bound
     kd_text(r->element, sizeof r->element, "subsystem '%s': '%s': ", scope->name, h->name);
     r->definition = NULL;
     kd_model_drop_fields(r->m);
@@ -266,6 +278,7 @@ static bool hand_point(kd_reader *r, kd_scope *scope, const kd_handed *h)
     r->nindices = 0;
     r->element[0] = '\0';
     if (!fine) return false;
+    // it gets its place in the file, and counts as used
     const char *file = h->node->file ? h->node->file : r->findings->file;
     kd_status   status = kd_model_at(r->m, file, h->node->line, h->node->column);
     if (status >= 0) status = kd_model_add_frame(r->m, full, &def);
@@ -290,15 +303,18 @@ static bool enter_parameters(kd_reader *r, kd_scope *scope, const kd_node *given
 {
     bool     fine = true;
     kd_node *own = map_of(r, scope->root, "parameters", "parameters: {l: 0.3}", &fine);
+    // own parameters, each with the value from outside if there is one
     for (int i = 0; own && i < own->n && !kd_reader_is_tired(r); i++) {
         const kd_node *key = &own->item[2 * i], *value = given ? kd_node_find(given, key->text) : NULL;
         kd_reader_enter_parameter(r, scope, key, value ? value : &own->item[2 * i + 1], value ? scope->outer : scope,
                                   value ? scope : NULL);
     }
+    // what is given must be a parameter of it
     for (int i = 0; given && i < given->n; i++) {
         const kd_node *key = &given->item[2 * i];
         kd_nearest     nearest = kd_nearest_start(key->text);
         if (own && kd_node_find(own, key->text)) continue;
+        // some of those there are, or the nearest one
         char list[300] = "";
         for (int k = 0; own && k < own->n; k++) {
             kd_nearest_offer(&nearest, own->item[2 * k].text);
@@ -321,6 +337,7 @@ static kd_node *find_replaced(kd_reader *r, const kd_node *key, kd_node *root, c
     kd_node    *found = NULL;
     kd_nearest  nearest = kd_nearest_start(point ? point + 1 : key->text);
     *name = point ? point + 1 : key->text;
+    // sections of elements, and this one if it was named
     for (int i = 0; i < root->n; i++) {
         const kd_node *section = &root->item[2 * i];
         kd_node       *map = &root->item[2 * i + 1];
@@ -331,6 +348,7 @@ static kd_node *find_replaced(kd_reader *r, const kd_node *key, kd_node *root, c
         if (point && (strlen(section->text) != (size_t)(point - key->text) ||
                       strncmp(section->text, key->text, (size_t)(point - key->text)) != 0))
             continue;
+        // its own element of that name; two are not clear
         for (int k = 0; k < map->n; k++) kd_nearest_offer(&nearest, map->item[2 * k].text);
         if (!kd_node_find(map, *name)) continue;
         if (found) {
@@ -340,6 +358,7 @@ static kd_node *find_replaced(kd_reader *r, const kd_node *key, kd_node *root, c
         }
         found = map;
     }
+    // a parameter is replaced elsewhere
     const kd_node *parameters = kd_node_find(root, "parameters");
     const bool     parameter = parameters && parameters->type == KD_NODE_MAP && kd_node_find(parameters, key->text);
     if (!found && parameter)
@@ -358,6 +377,7 @@ static kd_node *replace_parts(kd_reader *r, kd_node *root, const kd_node *replac
     kd_node *copy = keep(r, 1, sizeof *copy);
     kd_node *item = keep(r, 2 * (size_t)root->n, sizeof *item);
     if (!copy || !item) return NULL;
+    // the list of sections is copied, sections only where something changes
     *copy = *root;
     copy->owner = 0;
     memcpy(item, root->item, 2 * (size_t)root->n * sizeof *item);
@@ -366,6 +386,7 @@ static kd_node *replace_parts(kd_reader *r, kd_node *root, const kd_node *replac
         const char *name;
         kd_node    *map = find_replaced(r, &replace->item[2 * i], copy, &name), *value = &replace->item[2 * i + 1];
         if (!map) return NULL;
+        // the section with the element replaced, or left out
         kd_node *inner = keep(r, 2 * (size_t)map->n, sizeof *inner);
         int      n = 0;
         if (!inner) return NULL;
@@ -374,6 +395,7 @@ static kd_node *replace_parts(kd_reader *r, kd_node *root, const kd_node *replac
             if (this && kd_node_is_null(value)) continue;
             inner[2 * n] = map->item[2 * k];
             inner[2 * n + 1] = this ? *value : map->item[2 * k + 1];
+            // messages about the new element stand where it was written
             if (this)
                 inner[2 * n].file = value->file, inner[2 * n].line = value->line, inner[2 * n].column = value->column;
             n++;
@@ -401,17 +423,20 @@ static kd_node *find_sections(kd_reader *r, const kd_scope *outer, const instanc
         kd_reader_complain(r, e->key, "'file' or 'of' is missing: what is it made of?");
         return NULL;
     }
+    // another file brings its own definitions
     if (file) {
         *home = kd_reader_file(r, file);
         *of = file->text;
         if (!*home) return NULL;
     }
+    // without a name it is the file as a whole
     if (!name) return *home;
     bool     fine = true;
     kd_node *definitions = map_of(r, *home, "definitions", "definitions: {wheel: {bodies: ...}}", &fine);
     kd_node *found = definitions && name->type == KD_NODE_SCALAR ? kd_node_find(definitions, name->text) : NULL;
     *of = name->type == KD_NODE_SCALAR ? name->text : "";
     if (found && found->type == KD_NODE_MAP) return kd_reader_check_keys(r, found, false) ? found : NULL;
+    // no such definition: the nearest name
     kd_nearest nearest = kd_nearest_start(*of);
     for (int i = 0; definitions && i < definitions->n; i++) kd_nearest_offer(&nearest, definitions->item[2 * i].text);
     if (fine)
@@ -443,10 +468,12 @@ static bool read_place(kd_reader *r, kd_scope *scope, const instance *e, const c
     r->any_units = false;
     r->turns = KD_TURNS_UNKNOWN;
     r->joint = -1;
+    // fields of the place, as the schema lists them
     for (int i = 0; i < schema->nfields; i++) {
         kd_node *node = kd_node_find(e->value, schema->fields[i].key);
         if (node && !kd_node_is_null(node) && !kd_reader_value(r, &schema->fields[i], 0, node, &def)) return false;
     }
+    // the model learns it with the bindings of its numbers, so that it can move when parameters change
     const char *file = e->key->file ? e->key->file : r->findings->file;
     kd_status   status = kd_model_at(r->m, file, e->key->line, e->key->column);
     kd_model_within(r->m, scope->outer->number);
@@ -456,8 +483,10 @@ static bool read_place(kd_reader *r, kd_scope *scope, const instance *e, const c
     if (status >= 0) status = kd_model_add_subsystem(r->m, scope->name, of, &def);
     if (status == KD_ERR_MEMORY) return kd_reader_short_of_memory(r);
     if (status < 0) return false;
+    // where it stands in the world
     scope->number = r->m->nsubsystems;
     kd_subsystem_place(r->m, scope->number - 1);
+    // one that stands as it is written needs no change of its expressions
     const kd_subsystem *s = &r->m->subsystem[scope->number - 1];
     const bool          still = s->c.x == 0.0 && s->c.y == 0.0 && s->c.z == 0.0 && s->Q.x.x == 1.0 && s->Q.y.y == 1.0 &&
                        s->Q.z.z == 1.0 && scope->first_binding == scope->end_binding;
@@ -541,11 +570,13 @@ static bool add_instance(kd_reader *r, void *context)
     scope = keep(r, 1, sizeof *scope);
     if (!scope) return false;
     *scope = (kd_scope){.name = full, .depth = outer->depth + 1, .outer = outer, .key = e->key};
+    // indices keep their values for what is read later
     scope->nindices = r->nindices;
     memcpy(scope->index, r->index, sizeof scope->index);
     memcpy(scope->index_value, r->index_value, sizeof scope->index_value);
     kd_node *sections = find_sections(r, outer, e, &scope->home, &of);
     if (!sections || !check_depth(r, outer, sections, e->key)) return false;
+    // what is said of it beside its place
     kd_node *replace = map_of(r, e->value, "replace", "replace: {spring: {type: tsda}}", &fine);
     kd_node *given = map_of(r, e->value, "parameters", "parameters: {k: 1}", &fine);
     kd_node *connect = map_of(r, e->value, "connect", "connect: {chassis: body}", &fine);
@@ -555,6 +586,7 @@ static bool add_instance(kd_reader *r, void *context)
     if (!scope->root || !read_place(r, scope, e, of) || !append_scope(r, scope)) return false;
     scope->made_of = sections;
     scope->replaced = replace;
+    // in the order of the file, which is that of messages
     if (outer->last_part)
         outer->last_part->next_part = scope;
     else
@@ -564,6 +596,7 @@ static bool add_instance(kd_reader *r, void *context)
     scope->wrong = !enter_parameters(r, scope, given);
     // what was replaced may have used them
     for (int i = first; replace && i < r->nparameters; i++) r->parameter[i].used = true;
+    // values of the command line come last, then all are computed
     kd_reader_override(r, e->settings, e->nsettings, first);
     scope->wrong = !kd_reader_compute_parameters(r, first) || scope->wrong;
     scope->wrong = !read_needs(r, scope, connect) || scope->wrong;
@@ -579,6 +612,7 @@ static void expand_scope(kd_reader *r, kd_scope *scope, const kd_setting *settin
         kd_reader_enter_scope(r, scope);
         r->npending = 0;
         kd_text(r->element, sizeof r->element, "subsystem '%.100s': ", e.key->text);
+        // one, or as many as 'for' says
         if (e.value->type != KD_NODE_MAP) {
             kd_reader_complain(r, e.value, "a subsystem is a map, like {file: wheel.yaml}");
         } else if (check_instance_keys(r, &e)) {

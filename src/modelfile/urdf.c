@@ -131,6 +131,7 @@ static void collect(kd_urdf *u, const kd_xml_element *robot)
         kd_urdf_keep_failure(u, KD_ERR_MEMORY);
         return;
     }
+    // entries are made when their names are free
     for (const kd_xml_element *e = robot->child; e; e = e->next) {
         if (kd_urdf_is(e, "link") && enter_name(u, KD_SECTION_BODY, e, u->nlinks)) {
             u->link[u->nlinks++] =
@@ -162,7 +163,9 @@ static void read_inertial(kd_urdf *u, kd_urdf_link *link)
     }
     if (!mass) kd_urdf_report(u, owner, e, "converted: without a mass it is 0");
     if (!inertia) kd_urdf_report(u, owner, e, "converted: without an inertia it is a point mass");
+    // centre and axes are those of <origin>
     if (!kd_urdf_read_origin(u, owner, kd_xml_child(e, "origin"), &link->mass.centre, &R)) return;
+    // numbers, and attributes that have no meaning here
     if (mass) {
         kd_urdf_report_attributes(u, owner, mass, " value ");
         if (!kd_urdf_read_numbers(u, owner, mass, "value", 1, &link->mass.mass)) return;
@@ -204,6 +207,7 @@ static bool read_kind(kd_urdf *u, kd_urdf_joint *j)
         kd_urdf_complain(u, j->xml, NULL, "its type is missing");
         return false;
     }
+    // words that this element may use, and the nearest of them
     kd_nearest nearest = kd_nearest_start(type);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (j->closure ? !kinds[i].closure : !kinds[i].joint) continue;
@@ -331,11 +335,13 @@ static void place_links(kd_urdf *u)
 static void report_other(kd_urdf *u, const kd_xml_element *e)
 {
     char inside[60] = "";
+    // what is inside is refused with it: told as a count
     if (e->ninside > 0) {
         kd_text(inside, sizeof inside, ", with %d element%s inside", e->ninside, e->ninside == 1 ? "" : "s");
     }
     const char *reason = "unknown element";
     kd_nearest  nearest = kd_nearest_start(e->name);
+    // a reason for elements that are known, the nearest name for others
     if (kd_urdf_is(e, "transmission")) {
         reason = "drives are not modelled";
     } else if (kd_urdf_is(e, "gazebo") || kd_urdf_is(e, "sensor") || kd_urdf_is(e, "contact") ||
@@ -382,6 +388,7 @@ static void import(kd_urdf *u, const char *text, size_t length)
     kd_xml_element *robot = NULL;
     int             line = 0;
     char            why[300] = "";
+    // a tree of elements, or the line where the text is none
     const kd_status status = kd_xml_read(text, length, &u->arena, &robot, &line, why, sizeof why);
     if (status < 0) {
         const kd_source source = {u->file, line, 0, 0};
@@ -393,6 +400,7 @@ static void import(kd_urdf *u, const char *text, size_t length)
         kd_urdf_complain(u, robot, NULL, "a URDF file has the root element <robot>");
         return;
     }
+    // the robot gives title, gravity and the table of its parts
     kd_urdf_keep_failure(u, kd_model_set_title(u->m, kd_urdf_name_of(robot)));
     kd_urdf_keep_failure(u, kd_model_set_gravity(u->m, u->opt->gravity));
     collect(u, robot);
@@ -400,9 +408,11 @@ static void import(kd_urdf *u, const char *text, size_t length)
     kd_urdf_say_piece(u, "robot '%.100s': %d links, %d joints and closures\n", kd_urdf_name_of(robot), u->nlinks,
                       u->njoints);
     kd_urdf_report_attributes(u, robot, robot, " name version ");
+    // masses, then the tree of links
     for (int i = 0; i < u->nlinks; i++) read_inertial(u, &u->link[i]);
     connect(u);
     if (u->status < 0 || kd_model_error_count(u->m) > 0) return;
+    // from the root outwards: each place follows from that of its parent
     sort_links(u);
     if (kd_model_error_count(u->m) > 0) return;
     place_links(u);
@@ -419,6 +429,7 @@ static kd_status read_text(const char *name, const char *folder, const char *tex
                            const kd_urdf_options *opt, kd_model **model, char *report_text, size_t report_size,
                            char *message, size_t size)
 {
+    // answers are empty until there are some
     kd_text(message, size, "%s", "");
     kd_text(report_text, report_size, "%s", "");
     if (!model) return KD_ERR_ARGUMENT;
@@ -426,6 +437,7 @@ static kd_status read_text(const char *name, const char *folder, const char *tex
     if (!name || !text) return KD_ERR_ARGUMENT;
     if (!kd_options_made(opt, opt ? opt->cookie : 0, "kd_urdf_options", message, size)) return KD_ERR_ARGUMENT;
     if (opt && opt->npackages > 0 && !opt->package) return KD_ERR_ARGUMENT;
+    // options as given, or all defaults
     const kd_urdf_options defaults = kd_urdf_options_default();
     kd_urdf               u = {.file = name,
                                .folder = folder,
@@ -434,9 +446,11 @@ static kd_status read_text(const char *name, const char *folder, const char *tex
                                .report_size = report_text ? report_size : 0};
     kd_status             status = kd_model_create(&u.m);
     if (status < 0) return status;
+    // what is wrong is collected; the model is finished only without it
     import(&u, text, length);
     status = u.status;
     if (status >= 0) status = kd_model_error_count(u.m) > 0 ? KD_ERR_MODEL : kd_model_finish(u.m);
+    // messages of the model are those of the file
     if (status < 0) {
         kd_text(message, size, "%s", kd_model_message(u.m));
         if (status == KD_ERR_MEMORY) kd_text(message, size, "%s: out of memory", name);

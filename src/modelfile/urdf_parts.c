@@ -60,15 +60,18 @@ static bool read_mesh(kd_urdf *u, const kd_xml_element *owner, const kd_xml_elem
     char        path[KD_PATH_LENGTH];
     kd_text(why, size, "it has no filename");
     if (!file) return false;
+    // one scale: shapes know no other
     if (kd_xml_attribute_of(g, "scale") && !kd_urdf_read_numbers(u, owner, g, "scale", 3, scale)) return false;
     if (!(scale[0] > 0.0) || scale[0] != scale[1] || scale[0] != scale[2]) {
         kd_text(why, size, "its three scales differ, or are not positive");
         return false;
     }
+    // the file is looked for where packages are, then read
     kd_status status = find_mesh(u, file, path, why, size);
     if (status == KD_OK) status = kd_model_mesh_read(u->m, path, &shape->read, why, size);
     if (status == KD_ERR_MEMORY) kd_urdf_keep_failure(u, status);
     if (status != KD_OK) return false;
+    // a shape with the path as it will be written
     shape->kind = KD_MESH;
     shape->mesh = kd_model_text(u->m, name_of_mesh(u, file, path));
     shape->size[0] = scale[0];
@@ -87,6 +90,7 @@ static bool read_geometry(kd_urdf *u, const kd_xml_element *owner, const kd_xml_
     if (!g || !kd_urdf_read_origin(u, owner, kd_xml_child(e, "origin"), &r, &R)) return false;
     *shape = (kd_shape){.kind = KD_SHAPE_NONE};
     bool fine = true;
+    // the shapes that both languages know
     if (kd_urdf_is(g, "box")) {
         shape->kind = KD_BOX;
         fine = kd_urdf_read_numbers(u, owner, g, "size", 3, shape->size);
@@ -100,6 +104,7 @@ static bool read_geometry(kd_urdf *u, const kd_xml_element *owner, const kd_xml_
     } else if (kd_urdf_is(g, "mesh")) {
         fine = read_mesh(u, owner, g, shape, why, size);
     }
+    // where it stands in the axes of the link
     kd_vec_to(r, shape->position);
     kd_quat_to(kd_quat_of_matrix(&R), shape->orientation);
     return fine && shape->kind != KD_SHAPE_NONE;
@@ -124,6 +129,7 @@ static void take_shape(kd_urdf *u, const kd_xml_element *owner, const kd_xml_ele
     const bool  known = read_geometry(u, owner, e, &shape, &what, why, sizeof why);
     const char *unused = kd_urdf_is(e, "collision") ? "; contact between links is not modelled" : "";
     if (!known) {
+        // each way to refuse has its reason
         kd_urdf_report(u, owner, e, "refused: %.60s is not drawn%s%s%s", what, why[0] ? ": " : "", why, unused);
     } else if (!draw) {
         kd_urdf_report(u, owner, e, "refused: contact between links is not modelled");
@@ -135,6 +141,7 @@ static void take_shape(kd_urdf *u, const kd_xml_element *owner, const kd_xml_ele
         def->shape[def->nshapes++] = shape;
         kd_urdf_report(u, owner, e, "converted: drawn as %s%s", what, unused);
     }
+    // the drawing has its own colours
     for (const kd_xml_element *c = e->child; c; c = c->next) {
         if (kd_urdf_is(c, "material")) kd_urdf_report(u, owner, c, "refused: colours are not kept");
     }
@@ -169,12 +176,15 @@ void kd_urdf_add_body(kd_urdf *u, const kd_urdf_link *l)
 {
     const kd_xml_element *e = l->xml;
     kd_body_def           def = kd_body_def_default();
+    // mass, centre and inertia are those of the file
     def.mass = l->mass.mass;
     kd_vec_to(l->mass.centre, def.centre);
     const kd_sym3 *I = &l->mass.inertia;
     memcpy(def.inertia, (double[6]){I->xx, I->yy, I->zz, I->xy, I->xz, I->yz}, sizeof def.inertia);
+    // its place at coordinates 0
     kd_vec_to(l->r, def.position);
     kd_quat_to(kd_quat_of_matrix(&l->R), def.orientation);
+    // names that are no names here were changed
     if (strcmp(l->body, l->name) == 0) {
         kd_urdf_report(u, e, NULL, "taken%s", kd_urdf_is_massless(l) ? ": a body without mass" : "");
     } else {
@@ -183,6 +193,7 @@ void kd_urdf_add_body(kd_urdf *u, const kd_urdf_link *l)
     }
     kd_urdf_report_attributes(u, e, e, " name type ");
     read_shapes(u, e, &def);
+    // what else stands in the element, then into the model
     report_children(u, e, " inertial visual collision ");
     kd_urdf_keep_failure(u, kd_model_at(u->m, u->file, e->line, 0));
     kd_urdf_keep_failure(u, kd_model_add_body(u->m, l->body, &def));
@@ -207,9 +218,11 @@ static void take_limit(kd_urdf *u, const kd_urdf_joint *j, const kd_xml_element 
 {
     double lower = 0.0, upper = 0.0;
     kd_urdf_report_attributes(u, j->xml, e, " lower upper effort velocity ");
+    // both limits, 0 where they are missing
     if (!kd_urdf_read_numbers(u, j->xml, e, "lower", 1, &lower) ||
         !kd_urdf_read_numbers(u, j->xml, e, "upper", 1, &upper))
         return;
+    // what is said depends on whether a stop can be made of them
     if (j->continuous) {
         kd_urdf_report(u, j->xml, e, "refused: a continuous joint has no limits; effort and velocity belong to drives");
     } else if (!has_coordinate(j)) {
@@ -241,6 +254,7 @@ static void take_dynamics(kd_urdf *u, const kd_urdf_joint *j, const kd_xml_eleme
 {
     double damping = 0.0, friction = 0.0;
     kd_urdf_report_attributes(u, j->xml, e, " damping friction ");
+    // both numbers, 0 where they are missing
     if (!kd_urdf_read_numbers(u, j->xml, e, "damping", 1, &damping) ||
         !kd_urdf_read_numbers(u, j->xml, e, "friction", 1, &friction)) {
         return;
@@ -281,9 +295,11 @@ static void take_mimic(kd_urdf *u, const kd_urdf_joint *j, const kd_xml_element 
 {
     const char *other = kd_xml_attribute_of(e, "joint");
     double      multiplier = 1.0, offset = 0.0;
+    // numbers with their defaults
     kd_urdf_report_attributes(u, j->xml, e, " joint multiplier offset ");
     if (!kd_urdf_read_numbers(u, j->xml, e, "multiplier", 1, &multiplier)) return;
     if (!kd_urdf_read_numbers(u, j->xml, e, "offset", 1, &offset)) return;
+    // the joint that it follows, by its name in the file
     const int k = other ? kd_names_find(&u->names, KD_SECTION_JOINT, other) : -1;
     if (k < 0) {
         char        hint[150];
@@ -292,6 +308,7 @@ static void take_mimic(kd_urdf *u, const kd_urdf_joint *j, const kd_xml_element 
                          kd_urdf_suggest(u, KD_SECTION_JOINT, wanted, hint, sizeof hint));
         return;
     }
+    // both need a coordinate
     if (!has_coordinate(j) || !has_coordinate(&u->joint[k])) {
         kd_urdf_report(u, j->xml, e, "refused: joint '%.100s' has no coordinate to follow with",
                        has_coordinate(j) ? other : j->name);
@@ -366,6 +383,7 @@ void kd_urdf_add_closure(kd_urdf *u, const kd_urdf_joint *j)
     const kd_urdf_link   *a = &u->link[j->parent], *b = &u->link[j->child];
     kd_vec3               r;
     kd_mat3               R;
+    // where it is on the child, if the file says so
     if (!kd_urdf_read_origin(u, j->xml, own, &r, &R)) return;
     if (!own) { // the same place in the world, at coordinates 0
         const kd_vec3 p = kd_vec_add(a->r, kd_mat_vec(&a->R, j->r));
@@ -373,11 +391,13 @@ void kd_urdf_add_closure(kd_urdf *u, const kd_urdf_joint *j)
         r = kd_mat_tvec(&b->R, kd_vec_sub(p, b->r));
         R = kd_mat_tmul(&b->R, &P);
     }
+    // axes on both sides, then a joint that the tree leaves open
     kd_joint_def  def = kd_joint_def_default(j->kind);
     const kd_mat3 from = kd_mat_mul(&j->R, &j->axes), to = kd_mat_mul(&R, &j->axes);
     def.from = place_on(u, j->parent, j->r, &from);
     def.to = place_on(u, j->child, r, &to);
     def.cut = KD_CUT_YES;
+    // what was made of it, line by line
     report_joint(u, j);
     report_children(u, j->xml, " origin parent child axis child_origin ");
     kd_urdf_keep_failure(u, kd_model_at(u->m, u->file, j->xml->line, 0));

@@ -48,12 +48,14 @@ bool kd_reader_numbers(kd_reader *r, kd_node *node, const char *key, int n, bool
         kd_reader_complain(r, node, "'%s' needs %d %s, got a map", key, n, numbers_word(n));
         return false;
     }
+    // a single number is a list of one
     int      got = node->type == KD_NODE_LIST ? node->n : 1;
     kd_node *item = node->type == KD_NODE_LIST ? node->item : node;
     if (got != n) {
         kd_reader_complain(r, node, "'%s' needs %d %s, got %d", key, n, numbers_word(n), got);
         return false;
     }
+    // each number knows its coordinate, whose unit may be another
     for (int i = 0; i < n; i++) {
         choose_coordinate(r, i);
         if (maybe && kd_node_is_null(&item[i]))

@@ -41,11 +41,13 @@ kd_status kd_beside_read(const char *path, kd_beside **beside, char *message, si
     kd_beside *b = kd_alloc(sizeof *b);
     *beside = NULL;
     if (!b) return KD_ERR_MEMORY;
+    // a report is one file, and bounded
     kd_status status = kd_load_file(path, LARGEST, &b->text, &length, message, size);
     if (status >= 0 && length > LARGEST) {
         kd_text(message, size, "'%s' is larger than any report", path);
         status = KD_ERR_FILE;
     }
+    // its blocks by their names; the first ones must be there
     for (int i = 0; i < BLOCKS && status >= 0; i++)
         if (!find_block(b, i) && i < NEEDED) {
             kd_text(message, size,

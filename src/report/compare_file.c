@@ -102,6 +102,7 @@ static kd_status make_picture(const kd_comparison *c, const char *title, picture
     // the others below them, without names
     for (int i = 0; i < n; i++)
         if (worth[i] >= 0) add_series(p, c, i, true);
+    // what dashes and letters mean
     kd_text(p->note, sizeof p->note, "%s%s", c->nsides > 1 ? "J: joint, C: Cartesian coordinates; " : "",
             isfinite(c->uncertainty) ? "" : "no independent method confirms the errors");
     if (isfinite(c->uncertainty))
@@ -211,18 +212,22 @@ static void put_run(FILE *file, const kd_comparison *c, const kd_compare_run *r)
     // a run that was refused has no figures
     const kd_stats *s = &r->stats;
     char            words[60], status[320];
-    const bool      began = s->steps > 0 || s->accepted > 0;
+    // figures of a run that began; the first error of one that did not is its status
+    const bool began = s->steps > 0 || s->accepted > 0;
     kd_text(status, sizeof status, "%s%s%s", r->is_reference ? "reference" : kd_compare_outcome_word(r->outcome),
             r->message[0] ? ": " : "", r->message);
     fputs("<tr>", file);
+    // which run it is
     put_cell(file, "", c->side[r->side]);
     put_cell(file, "", kd_compare_method_words(&c->method[r->method], words, sizeof words));
     put_figure(file, "%.0e", r->tolerance);
+    // what it cost
     put_figure(file, "%.0f", began ? (double)s->accepted : NAN);
     put_figure(file, "%.0f", began ? (double)(s->rejected_error + s->rejected_newton) : NAN);
     put_figure(file, "%.0f", began ? (double)(s->residuals + s->for_differences) : NAN);
     put_figure(file, "%.0f", began ? (double)s->jacobians : NAN);
     put_figure(file, "%.3f", began ? 1e3 * r->seconds : NAN);
+    // what came out
     put_figure(file, "%.1e", r->error);
     put_figure(file, "%.1e", r->output_error);
     put_figure(file, "%.0e", began ? fmax(r->position_level, r->velocity_level) : NAN);
@@ -253,6 +258,7 @@ kd_status kd_compare_save_html(const kd_comparison *c, const char *title, const 
     kd_status status = make_picture(c, title, &p);
     if (status >= 0) status = kd_file_open(path, &file, message, size);
     if (status < 0) goto done;
+    // head and diagram
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>",
           file);
@@ -272,6 +278,7 @@ kd_status kd_compare_save_html(const kd_comparison *c, const char *title, const 
     for (int i = 0; i < c->nruns; i++)
         if (c->run[i].outcome != KD_COMPARE_LEFT_OUT) put_run(file, c, &c->run[i]);
     fputs("</table></section>\n</main>\n</body>\n</html>\n", file);
+    // a page without its advice is none
     if (status < 0) {
         kd_file_abandon(file, path);
         goto done;

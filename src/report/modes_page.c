@@ -48,6 +48,7 @@ kd_status kd_modes_page_open(const char *path, const char *title, const char *pa
         kd_text(message, size, "the viewer is not built in (make viewer)");
         return KD_ERR_UNAVAILABLE;
     }
+    // the path is kept behind the object: an error later removes the file
     const size_t   length = strlen(path) + 1;
     kd_modes_page *p = kd_alloc(sizeof *p + length);
     if (!p) return KD_ERR_MEMORY;
@@ -57,6 +58,7 @@ kd_status kd_modes_page_open(const char *path, const char *title, const char *pa
         kd_free(p);
         return status;
     }
+    // the viewer finds its films by attributes of the section
     FILE *file = p->file;
     put_head(file, title);
     fputs(" data-modes", file);
@@ -133,6 +135,7 @@ kd_status kd_motion_page_save(const char *path, const char *title, const kd_draw
     }
     kd_status status = kd_file_open(path, &file, message, size);
     if (status < 0) return status;
+    // one motion, or two that move side by side
     put_head(file, title);
     fputs("></section>\n", file);
     status = kd_viewer_put_film(file, "", title, kd_drawing_film(film));

@@ -386,6 +386,7 @@ static void put_end_of_run(FILE *file, const kd_result *report)
         kd_certificate_verdict(&report->certificate, &v);
         kd_text_append(text, sizeof text, "; verdict: %s", v.sentence);
     }
+    // good or bad at a glance, then the reason, then what is broken
     put_paragraph(file, status < 0 || status == KD_STOPPED ? "bad" : "good", text);
     if (report->message && *report->message) put_paragraph(file, "message", report->message);
     if (kd_certificate_broken(&report->certificate, text, sizeof text) > 0) put_paragraph(file, "bad", text);
@@ -449,6 +450,7 @@ static void put_certificate(FILE *file, const kd_result *report)
     const kd_certificate    *c = &report->certificate;
     char                     where[200];
     if (c->kind == KD_CERTIFICATE_NONE) {
+        // without a certificate nothing was checked, which the verdict says
         fputs("<h2>Certificate</h2>\n", file);
         put_verdict(file, c);
         return;
@@ -467,8 +469,10 @@ static void put_certificate(FILE *file, const kd_result *report)
         put_check(file, "largest error of a quaternion norm", c->norm.value, where, kd_certificate_norm(c));
     }
     if (c->has_energy) put_energy(file, c);
+    // what a certificate of another kind does not look at is told as such
     if (c->kind == KD_CERTIFICATE_LIGHT)
         fputs("<tr><td>energy balance</td><td></td><td>not searched</td><td>light certificate</td></tr>\n", file);
+    // the reference solution, where the gallery has one
     if (!isnan(report->reference_error)) {
         put_check(file, "error of the positions at the end", report->reference_error,
                   "against the reference solution, max |p - ref| / max(1e-3, |ref|)",
@@ -516,6 +520,7 @@ static void put_explanation(FILE *file, const kd_explanation *e)
         e->attempts, e->rejected_error, e->rejected_newton, e->refused, e->h_typical, e->h_least, e->unlimited,
         e->accepted);
     put_paragraph(file, "muted", e->attempts > 0 ? text : "The integrator tells nothing about its steps.");
+    // a head only above rows
     if (e->nlimiters > 0)
         fputs("<table>\n<tr><th>share</th><th>small steps</th><th>error test</th><th>Newton</th><th>who</th>"
               "<th>when and why</th></tr>\n",
@@ -525,6 +530,7 @@ static void put_explanation(FILE *file, const kd_explanation *e)
         put_limiter(file, &e->limiter[i]);
     }
     if (e->nlimiters > 0) fputs("</table>\n", file);
+    // the three smallest steps, where they were and who made them
     text[0] = '\0';
     for (int i = 0; i < e->nsteps && i < 3; i++)
         kd_text_append(text, sizeof text, "%s%.3g s at t = %.6g s (%s)", i == 0 ? "Smallest steps: " : ", ",
@@ -660,6 +666,7 @@ kd_status kd_report_save(const kd_result *report, const char *path, char *messag
     put_head(file, report);
     put_end_of_run(file, report);
     status = put_motion(file, report, g);
+    // what other commands report about stands in place of the certificate
     if (status < 0) goto abandon;
     if (report->facts)
         put_facts(file, report->facts);

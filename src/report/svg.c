@@ -201,12 +201,14 @@ static void find_axes(frame *f)
         }
         if (series->name) f->nlisted++;
     }
+    // an empty plot has axes, too
     f->has_data = xlow <= xhigh;
     if (!f->plot->ylog && ylow < yhigh) { // some air above and below
         double air = 0.04 * (yhigh - ylow);
         ylow -= air;
         yhigh += air;
     }
+    // ticks at round numbers, or at powers of ten
     f->xaxis = kd_svg_axis(xlow, xhigh, f->plot->xlog, MAX_X_TICKS);
     f->yaxis = kd_svg_axis(ylow, yhigh, f->plot->ylog, MAX_Y_TICKS);
 }
@@ -254,6 +256,7 @@ static void draw_x_axis(frame *f)
 
 static void draw_y_axis(frame *f)
 {
+    // a line across for each tick, its number at the left
     for (int i = 0; i < f->yaxis.nticks; i++) {
         double tick = tick_at(&f->yaxis, i);
         double y = place(&f->yaxis, f->yaxis.log ? pow(10.0, tick) : tick, f->bottom, f->top);
@@ -265,7 +268,9 @@ static void draw_y_axis(frame *f)
             put_text(f, f->left - 8, y + 4, "text-anchor=\"end\"", tick_label(&f->yaxis, i, label, sizeof label));
         }
     }
+    // what all numbers are multiplied by stands once, above the axis
     if (f->yaxis.exponent) put_power(f, f->left, f->top - 6, "", true, f->yaxis.exponent);
+    // the quantity, upright beside the axis
     if (f->plot->ylabel) {
         put_number(f->file, "<g transform=\"translate(14 ", 0.5 * (f->top + f->bottom));
         fputs(") rotate(-90)\">", f->file);
@@ -458,6 +463,7 @@ static void draw_legend(frame *f)
     for (int k = 0; k < f->plot->nseries && shown < MAX_LEGEND; k++) {
         const kd_series *series = &f->plot->series[k];
         if (!series->name) continue;
+        // a short piece of the line, then its name
         put_number(f->file, "<path d=\"M", x);
         put_number(f->file, " ", y - 4);
         fputs("h18\" ", f->file);
@@ -471,6 +477,7 @@ static void draw_legend(frame *f)
         y += 17;
         shown++;
     }
+    // how many have no place
     if (f->nlisted > shown) {
         char rest[40];
         kd_text(rest, sizeof rest, "and %d more", f->nlisted - shown);

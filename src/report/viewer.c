@@ -111,6 +111,7 @@ static int form_of(const kd_solid *solid, double *ratio)
         return SURFACE;
     }
     switch (solid->mesh) {
+    // forms are made once in the viewer and stretched
     case KD_MESH_BALL:
         return BALL;
     case KD_MESH_BOX:
@@ -166,6 +167,7 @@ static void put_solids(kd_json *json, const kd_scene *s)
 // Springs and what else stretches, by their two ends, each in the frame of its body; lines that points leave behind
 static void put_coils(kd_json *json, const kd_scene *s)
 {
+    // both ends with their bodies, how thick and by which look
     kd_json_list(json, "coils");
     for (int i = 0; i < s->ncoils; i++) {
         const kd_coil *coil = &s->coil[i];
@@ -181,6 +183,7 @@ static void put_coils(kd_json *json, const kd_scene *s)
         kd_json_close(json);
     }
     kd_json_list_close(json);
+    // the points that leave a line behind
     kd_json_list(json, "traces");
     for (int i = 0; i < s->ntraces; i++) {
         kd_json_open(json, NULL);
@@ -217,6 +220,7 @@ static void put_lines(kd_json *json, const kd_scene *s)
 // Where it looks from, what it may not lose from sight
 static void put_camera(kd_json *json, const kd_scene *s)
 {
+    // axes and angles of the first view
     const kd_camera *c = &s->camera;
     kd_json_open(json, "camera");
     put_vector(json, "centre", c->centre);
@@ -227,6 +231,7 @@ static void put_camera(kd_json *json, const kd_scene *s)
     kd_json_number(json, "elevation", c->elevation);
     kd_json_number(json, "distance", c->distance);
     kd_json_close(json);
+    // what all of it measures, where the floor lies, and whether the camera goes along
     kd_json_number(json, "radius", s->radius);
     kd_json_number(json, "size", s->size);
     kd_json_number(json, "floor", s->floor);

@@ -73,6 +73,7 @@ static void name_driven(const kd_eom *eom, int index, char *buffer, size_t size)
 
 static void name_of(const kd_eom *eom, const kd_event *event, char *buffer, size_t size)
 {
+    // the function, reaction or coordinate that made the event
     buffer[0] = '\0';
     switch (event->kind) {
     case KD_EVENT_SWITCH:

@@ -101,6 +101,7 @@ static bool starts_character(char c)
 
 static void put_escaped(FILE *file, char c)
 {
+    // five signs have names; others below a blank are not written
     switch (c) {
     case '&':
         fputs("&amp;", file);

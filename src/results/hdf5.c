@@ -112,6 +112,7 @@ static void put_events(kd_h5_writer *w, const kd_event_log *log)
         w->failed = true;
         return;
     }
+    // arrays by event, from a list of events
     for (int i = 0; i < n; i++) {
         t[i] = kd_event_log_at(log, i)->t;
         direction[i] = kd_event_log_at(log, i)->direction;
@@ -120,9 +121,11 @@ static void put_events(kd_h5_writer *w, const kd_event_log *log)
     hid_t set[2] = {kd_h5_numbers(w, group, "t", t, n), kd_h5_numbers(w, group, "direction", direction, n)};
     for (int k = 0; k < 2; k++)
         if (set[k] >= 0) kd_h5_check(w, H5Dclose(set[k]));
+    // words in the same order
     kd_h5_texts(w, group, "kind", n, kind_of, log);
     kd_h5_texts(w, group, "element", n, element_of, log);
     kd_h5_texts(w, group, "text", n, words_of, log);
+    // a count of each kind, also of those that did not happen
     for (int kind = 0; kind < KD_EVENT_KIND_COUNT; kind++)
         kd_h5_count(w, group, kd_event_word((kd_event_kind)kind), kd_event_log_count(log, (kd_event_kind)kind));
     kd_h5_close_group(w, group);
@@ -137,6 +140,7 @@ static void put_facts(kd_h5_writer *w, const kd_result *r)
     hid_t group = kd_h5_open_group(w, "settings");
     for (int i = 0; i < r->nsettings; i++) kd_h5_text(w, group, r->settings[i].name, r->settings[i].value);
     kd_h5_close_group(w, group);
+    // counts are whole numbers, times and shares are not
     group = kd_h5_open_group(w, "statistics");
     for (int i = 0; i < KD_STATISTICS; i++) {
         kd_statistic s = kd_result_statistic(&r->certificate, i);
@@ -146,6 +150,7 @@ static void put_facts(kd_h5_writer *w, const kd_result *r)
             kd_h5_number(w, group, s.key, s.value);
     }
     kd_h5_close_group(w, group);
+    // the certificate in words, as a verdict, and for programs
     group = kd_h5_open_group(w, "certificate");
     kd_certificate_describe(&r->certificate, text, sizeof text);
     kd_h5_text(w, group, "text", text);

@@ -79,10 +79,12 @@ void kd_linear_write_json(FILE *file, const kd_linear *l, const kd_modes *modes,
     if (rest) kd_json_text(&json, "from_equilibrium", rest);
     kd_json_number(&json, "t", l->t);
     kd_json_number(&json, "speed", l->speed);
+    // how exact it is, and where differences took part
     kd_json_number(&json, "acceleration", l->force);
     kd_json_count(&json, "redundant", l->nredundant);
     kd_json_number(&json, "difference_error", l->difference_error);
     kd_json_text(&json, "difference_of", l->difference_name ? l->difference_name : "");
+    // names in the order of rows and columns
     kd_json_texts(&json, "states", l->state_name, l->nx);
     kd_json_texts(&json, "inputs", l->input_name, l->nu);
     kd_json_texts(&json, "outputs", l->output_name, l->ny);

@@ -171,12 +171,14 @@ static bool put_outcome(mat_t *mat, const kd_result *r)
     kd_clean          verdict;
     kd_certificate_describe(&r->certificate, text, sizeof text);
     kd_certificate_verdict(&r->certificate, &verdict);
+    // texts, one variable each
     bool good = put_variable(mat, text_variable("status", kd_status_name(r->certificate.status))) &&
                 put_variable(mat, text_variable("message", r->message ? r->message : empty)) &&
                 put_variable(mat, text_variable("model_file", r->model_file ? r->model_file : empty)) &&
                 put_variable(mat, text_variable("verdict", verdict.sentence)) &&
                 put_variable(mat, text_variable("certificate_kind", kd_certificate_kind_word(r->certificate.kind))) &&
                 put_variable(mat, text_variable("certificate", text));
+    // statistics as names and values side by side
     for (int i = 0; i < KD_STATISTICS; i++) {
         const kd_statistic s = kd_result_statistic(&r->certificate, i);
         key[i] = s.key;
@@ -194,13 +196,16 @@ static bool put_result(mat_t *mat, const kd_result *r)
     const char **words = kd_alloc((size_t)(most + r->nsettings + 1) * sizeof *words);
     int          n = 0;
     bool         good = column && words;
+    // columns that the result shows, and names of the longest list
     for (int i = 0; good && i < all; i++)
         if (kd_result_has_column(r, i)) column[n++] = i;
+    // values, then names and units of their columns
     good = good && put_values(mat, r, column, n);
     for (int i = 0; good && i < n; i++) words[i] = kd_recording_name(r->recording, column[i]);
     good = good && put_names(mat, "name", n, words);
     for (int i = 0; good && i < n; i++) words[i] = kd_recording_unit(r->recording, column[i]);
     good = good && put_names(mat, "unit", n, words);
+    // the rest in words; the version at last: a file that has it is complete
     good = good && put_variable(mat, text_variable("title", r->title ? r->title : ""));
     good = good && put_settings(mat, r, words) && put_events(mat, r->events, words) && put_outcome(mat, r);
     kd_free(column);

@@ -192,12 +192,14 @@ static kd_status decompose(fit *f)
 // Directions that move too little name their parameters, the others give the covariance of u
 static kd_status judge(fit *f, kd_identification *out)
 {
-    const int       p = f->p;
+    const int p = f->p;
+    // J = U S V': its singular values tell how much each direction of parameters moves the outputs
     double         *C = kd_cut_matrix(&f->arena, p, p);
     const kd_status status = C ? decompose(f) : KD_ERR_MEMORY;
     if (status < 0) return status;
     // errors of the differences move nothing, either
     const double least = fmax(MOVES, f->sigma[0] * fmin(0.5, fmax(1e-9, 10 * out->gradient_error)) * 1e-3);
+    // C = sum over directions that are seen of v v' / s^2; the others name who they are made of
     for (int k = 0; k < p; k++) {
         const bool blind = f->sigma[k] < least;
         out->undetermined += blind;
@@ -207,6 +209,7 @@ static kd_status judge(fit *f, kd_identification *out)
             for (int j = 0; j < p && !blind; j++) C[i + j * p] += v * f->Vt[k + j * p] / (f->sigma[k] * f->sigma[k]);
         }
     }
+    // from shares of the ranges to parameters: deviations, then correlations
     for (int i = 0; i < p; i++) {
         const double width = f->study->distribution[i].b - f->study->distribution[i].a;
         out->deviation[i] = out->determined[i] ? width * sqrt(C[i + i * p]) : INFINITY;

@@ -121,6 +121,7 @@ static void mark_failed(const kd_study *s, bool *meant)
 
 static void mark_meant(const kd_study *s, const kd_study_report *report, bool *meant)
 {
+    // which rows a report of this kind is about
     switch (report->kind) {
     case KD_REPORT_ROW:
         if (report->row < s->design.nrows && s->cell[report->row].done) mark(meant, report->row);

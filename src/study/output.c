@@ -118,11 +118,13 @@ double kd_study_reduce(const kd_study_reduction *r, int n, const double *t, cons
     const char *none;
     if (!why) why = &none;
     *why = NULL;
+    // only the window of the run that is looked at
     const window w = n > 0 ? cut(r, n, t, y, stride, work) : (window){0};
     if (w.n < 2) {
         *why = "the run does not reach the part that is looked at";
         return NAN;
     }
+    // extremes, integrals, values at an instant, instants, then spectra
     const double length = w.t[w.n - 1] - w.t[0];
     switch (r->kind) {
     case KD_REDUCE_MAX:

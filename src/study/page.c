@@ -155,12 +155,14 @@ static void put_effects(FILE *f, const kd_study *s)
 
 static void put_indices(FILE *f, const kd_study *s)
 {
+    // screening has its own table, indices need the design of Saltelli
     if (s->design.kind == KD_DESIGN_MORRIS) put_effects(f, s);
     if (s->design.kind != KD_DESIGN_SENSITIVITY) return;
     (void)fputs("<h2>Sensitivity indices</h2><table><tr><th>output</th><th>parameter</th><th>first order</th><th>95 "
                 "%</th><th>total</th>"
                 "<th>95 %</th></tr>\n",
                 f);
+    // each pair of output and parameter, both orders with their bounds
     for (int i = 0; i < s->noutputs; i++)
         for (int j = 0; j < s->nparameters; j++) {
             (void)fputs("<tr><td>", f);
@@ -244,6 +246,7 @@ static void put_failures(FILE *f, const kd_study *s)
         if (i == n) cause[n++] = name;
         count[i]++;
     }
+    // causes as a table, with the first row of each, so that it can be repeated
     if (n == 0) return;
     (void)fputs("<h2>Rows that failed</h2><table><tr><th>cause</th><th>rows</th><th>the first of them</th></tr>\n", f);
     for (int i = 0; i < n; i++) {

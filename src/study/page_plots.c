@@ -35,18 +35,21 @@ static int main_effect(const kd_study *s, int parameter, int output, double *x, 
 {
     double value[KD_STUDY_MOST], low = INFINITY, high = -INFINITY, sum[SHARES] = {0}, at[SHARES] = {0};
     int    count[SHARES] = {0}, n = 0;
+    // the range that the rows cover
     for (int row = 0; row < s->design.nrows; row++) {
         if (!kd_page_is_good(s, row)) continue;
         kd_design_row(&s->design, row, value);
         low = fmin(low, value[parameter]), high = fmax(high, value[parameter]);
     }
     if (!(high > low)) return 0;
+    // each row belongs to the share that its value lies in
     for (int row = 0; row < s->design.nrows; row++) {
         if (!kd_page_is_good(s, row)) continue;
         kd_design_row(&s->design, row, value);
         const int share = (int)fmin(SHARES - 1, SHARES * (value[parameter] - low) / (high - low));
         sum[share] += output_of(s, row, output), at[share] += value[parameter], count[share]++;
     }
+    // means; a share without rows is left out
     for (int k = 0; k < SHARES; k++)
         if (count[k] > 0) x[n] = at[k] / count[k], y[n++] = sum[k] / count[k];
     return n;
@@ -61,6 +64,7 @@ bool kd_page_scatter(FILE *f, const kd_study *s)
     (void)fputs("<h2>Outputs over parameters</h2><p>Points are rows, lines their means in eighths of the range: main "
                 "effects.</p>\n",
                 f);
+    // each output over each parameter, as many as a page holds
     for (int i = 0; i < s->noutputs; i++)
         for (int j = 0; j < s->nparameters && plots < MOST_PLOTS; j++, plots++) {
             const kd_series series[2] = {{.x = x, .y = y, .n = main_effect(s, j, i, x, y)},
@@ -119,6 +123,7 @@ bool kd_page_parallel(FILE *f, const kd_study *s)
     double    low[MOST_AXES], high[MOST_AXES], value[KD_STUDY_MOST], share[MOST_AXES];
     const int all = s->nparameters + s->noutputs, axes = all < MOST_AXES ? all : MOST_AXES;
     int       good = 0, drawn = 0;
+    // ranges of all axes
     for (int k = 0; k < axes; k++) low[k] = INFINITY, high[k] = -INFINITY;
     for (int row = 0; row < s->design.nrows; row++) {
         if (!kd_page_is_good(s, row)) continue;
@@ -143,6 +148,7 @@ bool kd_page_parallel(FILE *f, const kd_study *s)
             share[k] = high[k] > low[k] ? (axis_value(s, row, value, k) - low[k]) / (high[k] - low[k]) : 0.5;
         put_line(f, axes, share);
     }
+    // axes over the lines
     for (int k = 0; k < axes; k++) put_axis(f, s, k, axes, low[k], high[k]);
     (void)fputs("</svg>\n", f);
     return true;
@@ -202,6 +208,7 @@ static void put_bar(FILE *f, double y, double scale, kd_estimate e, const char *
 
 static void put_bars(FILE *f, const kd_study *s, int output, bool morris)
 {
+    // one scale for all bars: indices end at 1, effects at the largest of them
     double most = morris ? 0 : 1;
     for (int j = 0; j < s->nparameters && morris; j++) most = fmax(most, kd_study_effect(s, output, j).high);
     const double scale = most > 0 ? 250 / most : 0;
@@ -212,6 +219,7 @@ static void put_bars(FILE *f, const kd_study *s, int output, bool morris)
                   height, height);
     kd_page_text(f, s->output[output].name);
     (void)fputs("</text>", f);
+    // a bar for the first order or mean, one below it for the total or deviation
     for (int j = 0; j < s->nparameters; j++) {
         const double y = 24 + 22 * j;
         (void)fprintf(f, "<text x=\"144\" y=\"%.1f\" text-anchor=\"end\">", y + 11);

@@ -36,6 +36,7 @@ static void put_best(FILE *f, const kd_study *s)
 {
     (void)fputs("<h2>The best</h2><table><tr><th>objective</th><th>row</th>", f);
     put_heads(f, s);
+    // a row for each objective, with its parameters and outputs
     for (int i = 0; i < s->search.nobjectives; i++) {
         const int row = kd_study_best(s, i);
         (void)fputs("<tr><td>", f);
@@ -45,6 +46,7 @@ static void put_best(FILE *f, const kd_study *s)
             (void)fputs("<td class=\"text\">no run keeps all constraints</td></tr>\n", f);
             continue;
         }
+        // pages of rows exist where there is a model to draw
         if (s->model)
             (void)fprintf(f, "<td><a href=\"row-%d.html\">%d</a></td>", row, row);
         else
@@ -53,6 +55,7 @@ static void put_best(FILE *f, const kd_study *s)
         (void)fputs("</tr>\n", f);
     }
     (void)fputs("</table>\n", f);
+    // the constraints that it keeps
     for (int i = 0; i < s->search.nconstraints; i++) {
         (void)fputs(i == 0 ? "<p>Constraints: <code>" : ", <code>", f);
         kd_page_text(f, s->search.constraint[i].text);
@@ -106,6 +109,7 @@ static bool put_convergence(FILE *f, const kd_study *s)
     if (!memory) return false;
     (void)fputs(
         "<h2>Convergence</h2><p>Best value so far that keeps all constraints, over the runs of each search.</p>\n", f);
+    // a plot for each objective, a line for each start
     for (int i = 0; i < s->search.nobjectives; i++) {
         int n = 0;
         for (int k = 0; k < s->search.starts && n < MOST_SERIES; k++) {
@@ -134,6 +138,7 @@ static bool put_front_plot(FILE *f, const kd_study *s, int a, int b)
     const int rows = s->design.nrows, n = kd_study_front(s, NULL, 0);
     int      *row = kd_alloc((size_t)(n + 1) * sizeof *row);
     double   *memory = kd_alloc(((size_t)4 * (size_t)rows + (size_t)2 * (size_t)n + 8) * sizeof *memory);
+    // signs: what is largest is kept as the smallest of its negative
     if (row && memory) {
         double *x = memory, *y = x + 2 * rows, *u = y + 2 * rows, *v = u + n;
         int     points = 0;
@@ -142,6 +147,7 @@ static bool put_front_plot(FILE *f, const kd_study *s, int a, int b)
             u[i] = kd_search_objective(s, row[i], a) * s->search.objective[a].sign;
             v[i] = kd_search_objective(s, row[i], b) * s->search.objective[b].sign;
         }
+        // rows that keep all constraints, each a point of its own
         for (int i = 0; i < rows; i++) {
             if (!kd_study_feasible(s, i)) continue;
             x[points] = kd_search_objective(s, i, a) * s->search.objective[a].sign;

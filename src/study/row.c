@@ -70,16 +70,19 @@ static kd_status create_system(kd_row_maker *m, const kd_model *model, char *mes
     kd_recorder_options recording = kd_recorder_options_default();
     const char         *watch[2 * KD_STUDY_MOST + KD_IDENTIFY_CHANNELS + 16];
     int                 n = 0;
+    // paths of the model's own plots, then those that outputs, fits and kept channels read
     for (int i = 0; i < opt.nwatch && n < 16; i++) watch[n++] = opt.watch[i];
     for (int i = 0; i < s->noutputs; i++)
         if (s->output[i].channel) watch[n++] = s->output[i].channel;
     for (int i = 0; i < s->nfits; i++) watch[n++] = s->fit[i].channel;
     for (int i = 0; i < s->nkept; i++) watch[n++] = s->kept[i];
     opt.watch = watch, opt.nwatch = n;
+    // equations and a recorder that all runs of this maker share
     kd_status status = kd_system_create(model, &opt, &m->system, message, size);
     recording.intervals = s->intervals;
     if (s->model_path) recording.model_file = s->model_path;
     if (status >= 0) status = kd_recorder_create(m->system, &recording, &m->recorder, message, size);
+    // columns by name, once: rows read them by number
     for (int i = 0; i < s->noutputs && status >= 0; i++) {
         if (!s->output[i].channel) continue;
         m->column[i] = kd_recorder_find(m->recorder, s->output[i].channel);
@@ -100,17 +103,20 @@ kd_status kd_row_maker_create(const kd_study *s, double limit, const volatile bo
 {
     *maker = NULL;
     kd_row_maker *m = kd_alloc(sizeof *m);
-    int           most = 1;
+    // expressions of outputs share one piece of memory, as large as the largest asks for
+    int most = 1;
     for (int i = 0; i < s->noutputs; i++)
         if (s->output[i].expr && kd_expr_work_size(s->output[i].expr) > most)
             most = kd_expr_work_size(s->output[i].expr);
     kd_status status = m && (m->expr_work = kd_alloc((size_t)most * sizeof(double))) ? KD_OK : KD_ERR_MEMORY;
+    // values of parameters are changed in place
     if (status >= 0) {
         m->study = s, m->limit = limit, m->stop = stop;
         const int n = s->model ? kd_model_parameters(s->model, NULL, 0) : 0;
         m->theta = kd_alloc((size_t)(n + 1) * sizeof(double));
         if (!m->theta) status = KD_ERR_MEMORY;
     }
+    // without a model the rows are computed by expressions alone
     if (status >= 0 && s->model) status = create_system(m, s->model, message, size);
     if (status == KD_ERR_MEMORY) kd_text(message, size, "no memory for a run");
     if (status < 0) {
@@ -216,10 +222,12 @@ static kd_status simulate(kd_row_maker *m, const double *value, const double *ti
     kd_state             *x = NULL;
     const kd_study       *s = m->study;
     kd_status             status = set_parameters(m, value);
+    // start and method, for these values of parameters
     if (status >= 0) status = kd_state_create(kd_system_eom(m->system), &x);
     if (status >= 0) status = kd_system_start(m->system, x, m->message, sizeof m->message);
     if (status >= 0) status = set_method(m, &options);
     double t_end = isnan(s->t_end) ? kd_model_run(s->model)->t_end : s->t_end;
+    // samples at wanted times, or at those of the study
     if (status >= 0) {
         if (times) options.times = times, options.ntimes = ntimes, t_end = times[ntimes - 1];
         m->message[0] = '\0';
@@ -227,6 +235,7 @@ static kd_status simulate(kd_row_maker *m, const double *value, const double *ti
         if (status < 0) kd_text(m->message, sizeof m->message, "%s", kd_recorder_message(m->recorder));
     }
     kd_state_destroy(x);
+    // the time limit was noticed by the watch of the run
     if (m->late) {
         kd_text(m->message, sizeof m->message, "the run took longer than %g s", m->limit);
         return KD_ERR_TOO_MANY_STEPS;

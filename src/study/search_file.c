@@ -88,6 +88,7 @@ static void add_constraint(kd_study_reader *r, const kd_node *node)
     char        text[2000];
     int         length = 0;
     const char *sign = node->type == KD_NODE_SCALAR ? find_comparison(node->text, &length) : NULL;
+    // one comparison, of two sides
     if (!sign || (*sign == '=' && length == 1) || strlen(node->text) > 900) {
         kd_node_say(&r->findings, node, "a constraint compares two expressions by <=, >= or ==, as in 'travel <= 0.1'");
         return;
@@ -102,6 +103,7 @@ static void add_constraint(kd_study_reader *r, const kd_node *node)
         kd_text(text, sizeof text, "(%s) - (%.*s)", sign + length, left, node->text);
     else
         kd_text(text, sizeof text, "(%.*s) - (%s)", left, node->text, sign + length);
+    // the right side tells the size of what must vanish
     kd_expr_error error;
     double        limit = 0;
     if (kd_expr_constant(sign + length, NULL, &limit, &error) < 0 || !isfinite(limit)) limit = 0;
@@ -111,6 +113,7 @@ static void add_constraint(kd_study_reader *r, const kd_node *node)
             "an equation has a number other than 0 on its right side, as in 'k*m == 3': it tells what is small");
         return;
     }
+    // the difference is an output like others
     const int output = add_output(r, node, "constraint", q->nconstraints + 1, text);
     if (output < 0) return;
     q->constraint[q->nconstraints].size = fabs(limit);
@@ -188,6 +191,7 @@ void kd_study_read_search(kd_study_reader *r, const kd_node *node)
     q->polish = read_method(r, node, "polish", -1);
     check_method(r, node, "method", q->method);
     if (q->polish >= 0) check_method(r, node, "polish", q->polish);
+    // numbers with their defaults, each within its bounds
     q->starts = 1, q->runs = 200, q->front = 12, q->tolerance = 1e-4;
     if ((what = kd_node_find(node, "starts"))) (void)kd_node_count(&r->findings, what, 1, 10000, &q->starts);
     if ((what = kd_node_find(node, "runs"))) (void)kd_node_count(&r->findings, what, 1, KD_DESIGN_MOST_ROWS, &q->runs);
@@ -201,6 +205,7 @@ void kd_study_read_search(kd_study_reader *r, const kd_node *node)
         kd_node_say(&r->findings, kd_node_find(node, "seed"), "a seed is a whole number, at least 0");
     else
         q->seed = (uint64_t)seed;
+    // starting points: random but for those that are given
     for (int i = 0; i < KD_STUDY_MOST; i++) q->start[i] = NAN;
     read_start(r, kd_node_find(node, "start"));
     // rows of all searches

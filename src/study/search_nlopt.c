@@ -43,21 +43,26 @@ static int find_row(const kd_searcher *f, const double *theta)
 static int row_at(kd_searcher *f, const double *u)
 {
     double theta[KD_STUDY_MOST];
+    // from shares to values; the ends exactly
     for (int i = 0; i < f->p; i++) {
         const double a = f->study->distribution[i].a, b = f->study->distribution[i].b;
         theta[i] = u[i] <= 0 ? a : u[i] >= 1 ? b : a + (b - a) * u[i];
     }
+    // rows are never made twice: methods ask for the same point again
     int row = find_row(f, theta);
     if (row >= 0) return row;
+    // no row is left: the method is told to end
     if (f->stopped || (f->full = f->used >= f->most)) {
         if (f->opt) (void)nlopt_force_stop(f->opt);
         return -1;
     }
     row = f->first + f->used++;
-    double    *point = f->q->point + (size_t)row * (size_t)f->p;
+    double *point = f->q->point + (size_t)row * (size_t)f->p;
+    // a row of a study that goes on may be there, from the same search before
     const bool there = f->study->cell[row].done && memcmp(point, theta, (size_t)f->p * sizeof *theta) == 0;
     memcpy(point, theta, (size_t)f->p * sizeof *theta);
     if (there || f->make(f->context, row)) return row;
+    // the run could not be made
     f->used--, f->stopped = true;
     if (f->opt) (void)nlopt_force_stop(f->opt);
     return -1;

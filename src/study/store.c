@@ -123,11 +123,13 @@ static kd_status read_log(kd_row_store *store, row_log *l)
     ssize_t   got;
     kd_status status = KD_OK;
     kd_text(path, sizeof path, "%s/%s", store->folder, l->name);
+    // from where the last look ended
     const int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0 || lseek(file, l->seen, SEEK_SET) < 0) {
         if (file >= 0) (void)close(file);
         return KD_ERR_FILE;
     }
+    // pieces of the file; a line that is cut in two waits for the next piece
     while (status >= 0 && (got = read(file, buffer + kept, sizeof buffer - 1 - kept)) > 0) {
         char  *line = buffer, *end;
         size_t all = kept + (size_t)got;
@@ -245,9 +247,11 @@ static kd_status check_manifest(kd_row_store *store, bool fresh, int rank, char 
 {
     char path[KD_STUDY_PATH], wanted[200];
     kd_text(path, sizeof path, "%s/study.txt", store->folder);
+    // what the folder must hold to go on in it
     kd_text(wanted, sizeof wanted, "kardan %s\nhash %016lx\nrows %d\n", kd_version(), store->study->hash,
             store->study->design.nrows);
     int found = compare_manifest(path, wanted);
+    // others than the first process wait until that has written it
     for (int tries = 0; rank > 0 && found < 1 && tries < 1000; tries++) {
         const struct timespec wait = {0, 20000000};
         (void)nanosleep(&wait, NULL);
@@ -281,6 +285,7 @@ kd_status kd_row_store_open(kd_study *study, const char *folder, bool fresh, int
     if (!s) return KD_ERR_MEMORY;
     s->study = study, s->file = -1;
     kd_status status = KD_OK;
+    // the folder, made if it is not there
     kd_text(study->folder, sizeof study->folder, "%s", folder);
     if (snprintf(s->folder, sizeof s->folder, "%s", folder) >= (int)sizeof s->folder) {
         kd_text(message, size, "the name of the folder is too long");
@@ -290,6 +295,7 @@ kd_status kd_row_store_open(kd_study *study, const char *folder, bool fresh, int
     }
     if (status >= 0) status = check_manifest(s, fresh, rank, message, size);
     if (status >= 0) status = kd_channels_open_folder(study, folder, message, size);
+    // each process writes a log of its own; all are read
     if (status >= 0) {
         rank > 0 ? kd_text(s->own, sizeof s->own, "rows-%d.log", rank) : kd_text(s->own, sizeof s->own, "rows.log");
         kd_text(path, sizeof path, "%s/%s", folder, s->own);

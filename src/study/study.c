@@ -141,6 +141,7 @@ kd_status kd_study_repeat(kd_study *s, int row, const char *report, kd_study_row
     char          reason[KD_STUDY_REASON] = "";
     kd_study_cell cell = {.reason = reason};
     kd_text(message, size, "%s", "");
+    // rows that there are; those of a search exist when it has made them
     if (!result || row < 0 || row >= kd_study_rows(s)) {
         kd_text(message, size, "the study has rows 0 to %d", kd_study_rows(s) - 1);
         return KD_ERR_ARGUMENT;
@@ -149,12 +150,14 @@ kd_status kd_study_repeat(kd_study *s, int row, const char *report, kd_study_row
         kd_text(message, size, "row %d of a search is known when it was made (kd_study_load)", row);
         return KD_ERR_ARGUMENT;
     }
+    // the same maker as in a study, for one row
     double   *value = kd_alloc((size_t)s->noutputs * sizeof *value);
     kd_status status = value ? kd_row_maker_create(s, 0, NULL, &maker, message, size) : KD_ERR_MEMORY;
     if (status >= 0) {
         (void)kd_row_make(maker, row, &cell, value);
         status = kd_study_keep(s, row, &cell, value);
     }
+    // its recording is still there
     if (status >= 0 && report && kd_row_recorder(maker))
         status = kd_recorder_save_report(kd_row_recorder(maker), report, message, size);
     kd_row_maker_destroy(maker);

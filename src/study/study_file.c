@@ -57,11 +57,13 @@ static void read_run(kd_study_reader *r, const kd_node *run)
     kd_integrator_kind       integrator;
     kd_formulation           formulation;
     if (!KD_NODE_IS_MAP(&r->findings, run, KEYS)) return;
+    // times and tolerances; what is not given is that of the model
     kd_node_number_of(&r->findings, run, "t_end", "s", &s->t_end);
     kd_node_number_of(&r->findings, run, "rtol", "", &s->rtol);
     kd_node_number_of(&r->findings, run, "atol", "", &s->atol);
     kd_node_number_of(&r->findings, run, "max_step", "s", &s->max_step);
     if ((node = kd_node_find(run, "intervals"))) (void)kd_node_count(&r->findings, node, 1, 1000000, &s->intervals);
+    // names of methods, with the nearest one where they are wrong
     kd_nodes_word(r, run, "integrator", &s->integrator);
     kd_nodes_word(r, run, "formulation", &s->formulation);
     if (s->integrator && !kd_integrator_parse(s->integrator, &integrator))
@@ -70,6 +72,7 @@ static void read_run(kd_study_reader *r, const kd_node *run)
         kd_nodes_say_of(r, kd_node_find(run, "formulation"), "there is no formulation", s->formulation);
     if (!(s->t_end > 0) && !isnan(s->t_end))
         kd_node_say(&r->findings, kd_node_find(run, "t_end"), "the end lies behind the start, at 0 s");
+    // options of methods are tried on a set of them, so that mistakes are told here
     if ((node = kd_node_find(run, "options"))) {
         kd_simulation_options o = kd_simulation_options_default();
         char                  why[400];
@@ -107,14 +110,17 @@ static void read_distribution(kd_study_reader *r, const kd_node *node, kd_distri
 {
     static const char *const KEYS[] = {"range", "normal", "lognormal", "values"};
     if (!KD_NODE_IS_MAP(&r->findings, node, KEYS)) return;
+    // one kind of distribution
     if (node->n != 1) {
         kd_node_say(&r->findings, node, "one of range, normal, lognormal, values is expected here");
         return;
     }
+    // its numbers
     int           n, kind = 0;
     const double *list = kd_nodes_numbers(r, &node->item[1], &n);
     while (kind < 4 && strcmp(node->item[0].text, KEYS[kind]) != 0) kind++;
     if (!list || kind == 4) return;
+    // what they mean, and what they must satisfy
     static const kd_distribution_kind KIND[] = {KD_UNIFORM, KD_NORMAL, KD_LOGNORMAL, KD_DISCRETE};
     *d = (kd_distribution){.kind = KIND[kind], .a = list[0], .b = n > 1 ? list[1] : NAN, .n = n, .value = list};
     if (kind < 3 && n != 2) kd_node_say(&r->findings, &node->item[1], "two numbers are expected here");
@@ -167,6 +173,7 @@ static void read_correlations(kd_study_reader *r, const kd_node *node)
         kd_node_say(&r->findings, node, "a list of [parameter, parameter, number] is expected here");
         return;
     }
+    // R with ones, and the pairs that are given
     for (int i = 0; i < n; i++) R[i * n + i] = 1;
     for (int k = 0; k < node->n; k++) {
         const kd_node *row = &node->item[k];
@@ -179,6 +186,7 @@ static void read_correlations(kd_study_reader *r, const kd_node *node)
             R[i * n + j] = R[j * n + i] = value;
         }
     }
+    // it must have a Cholesky factor, which makes correlated values out of independent ones
     if (r->findings.count > 0) return;
     if (!kd_correlation_factor(n, R))
         kd_node_say(&r->findings, node, "no parameters can have these correlations together");
@@ -192,6 +200,7 @@ static void read_list(kd_study_reader *r, const kd_node *node)
         kd_node_say(&r->findings, node, "a list of rows is expected here, each with a number for every parameter");
         return;
     }
+    // as many numbers in each row as the study has parameters
     double *list = kd_cut_matrix(&s->arena, node->n, s->nparameters);
     for (int i = 0; list && i < node->n; i++) {
         const kd_node *row = &node->item[i];
@@ -252,6 +261,7 @@ static void read_design(kd_study_reader *r, const kd_node *node)
     int                      found = -1;
     double                   seed = 1;
     if (!KD_NODE_IS_MAP(&r->findings, node, KEYS)) return;
+    // one of the designs
     for (int i = 0; i < KD_DESIGN_COUNT; i++)
         if (kd_node_find(node, KEYS[i])) found = found < 0 ? i : KD_DESIGN_COUNT;
     if (found < 0 || found == KD_DESIGN_COUNT) {
@@ -260,12 +270,14 @@ static void read_design(kd_study_reader *r, const kd_node *node)
             "one of list, grid, latin, sobol, monte_carlo, sensitivity, morris is expected here, and seed if you like");
         return;
     }
+    // the seed makes random designs repeatable
     kd_node_number_of(&r->findings, node, "seed", "", &seed);
     if (!(seed >= 0 && seed < 9e15 && seed == floor(seed)))
         kd_node_say(&r->findings, kd_node_find(node, "seed"), "a seed is a whole number, at least 0");
     s->design.kind = (kd_design_kind)found;
     s->design.seed = r->findings.count > 0 ? 0 : (uint64_t)seed;
     const kd_node *what = kd_node_find(node, KEYS[found]), *until = kd_node_find(node, "until");
+    // when to stop, and how many rows
     if (until) read_until(r, until);
     if (found == KD_DESIGN_LIST)
         read_list(r, what);
@@ -358,6 +370,7 @@ kd_status kd_study_read_text(const char *path, const char *text, size_t length, 
     kd_study_reader *r = kd_alloc(sizeof *r);
     kd_study        *s = kd_alloc(sizeof *s);
     kd_status        status = r && s ? KD_OK : KD_ERR_MEMORY;
+    // what is not given is NaN until the model fills it in
     if (status >= 0) {
         s->t_end = s->rtol = s->atol = s->max_step = NAN;
         r->study = s, r->path = path, r->findings.file = path;
@@ -370,6 +383,7 @@ kd_status kd_study_read_text(const char *path, const char *text, size_t length, 
     }
     if (status == KD_ERR_MEMORY) kd_text(message, size, "%s: out of memory", path);
     char why[4000] = "";
+    // the model is read last: its mistakes get the line that names it
     if (status >= 0 && (status = finish(s, text, length, why, sizeof why)) < 0) {
         const int line = line_of(s, why);
         kd_text(message, size, "%s:", path);

@@ -122,8 +122,10 @@ static void put_channels(kd_h5_writer *w, const rows *r, long places)
         w->failed = true;
         return;
     }
+    // as many places as all rows have samples
     const rows  all = {.study = r->study, .n = (int)places};
     const hid_t group = kd_h5_open_group(w, "channels");
+    // a column for each channel; the first one brings time and row
     for (int j = 0; j < r->study->nkept && !w->failed; j++) {
         w->column = memory;
         gather_channel(w, r, j, places, j == 0 ? memory + 2 * places : NULL);
@@ -174,6 +176,7 @@ kd_status kd_study_save_hdf5(const kd_study *s, const char *path, char *message,
     // the library prints its errors unless it is told not to; they are told by message here
     (void)H5Eget_auto2(H5E_DEFAULT, &handler, &context);
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    // rows that are there
     r.row = kd_alloc((size_t)s->design.nrows * sizeof *r.row);
     w.column = kd_alloc((size_t)s->design.nrows * sizeof *w.column);
     for (int i = 0; r.row && i < s->design.nrows; i++)
@@ -184,10 +187,12 @@ kd_status kd_study_save_hdf5(const kd_study *s, const char *path, char *message,
         if (places > 0) kd_text(message, size, "'%s' was not written: the channels have %ld places", path, places);
         goto done;
     }
+    // the whole file is made in memory: its size, roughly, must be there before
     const size_t bytes = (size_t)(s->nparameters + s->noutputs + 4) * ((size_t)r.n * sizeof(double) + OVERHEAD) +
                          (size_t)r.n * (KD_STUDY_REASON + 40) +
                          (size_t)(s->nkept + 2) * ((size_t)places * sizeof(double) + OVERHEAD);
     if (!r.row || !w.column || !kd_memory_offers(2 * bytes)) goto done;
+    // rows, then channels, then to the disk at once
     kd_h5_open_file(&w, bytes);
     if (!w.failed) put_rows(&w, &r);
     if (!w.failed) put_channels(&w, &r, places);

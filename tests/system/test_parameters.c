@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "case.h"
 #include "core/failing_allocator.h"
 #include "core/memory.h"
 
@@ -170,8 +171,8 @@ static void compare_systems(const twins *t, kd_eom_data *dl)
 // Models of many parts have hundreds of parameters, most of them alike: every so many-th of them is tried
 static bool is_tried(int i, int n)
 {
-    enum { AT_MOST = 60 };
-    return i % (n / AT_MOST + 1) == 0;
+    const int at_most = test_often(60, 12);
+    return i % (n / at_most + 1) == 0;
 }
 
 // Which parameters can be changed alone
