@@ -96,7 +96,8 @@ static void slow_rates_leave_more(void **state)
             decay.s += 100 * inner;
             if (kd_integrator_step(radau, 40 * h) != KD_OK) fail_msg("%s", kd_integrator_message(radau));
             const double error = (kd_integrator_x(radau)[0] - exact_step(h, x)) / (inner * (1 + fabs(x)));
-            if (!(fabs(error) < 2 * stop)) fail_msg("trial %d, step %d: %g of what Newton may leave", k, i, error / stop);
+            if (!(fabs(error) < 2 * stop))
+                fail_msg("trial %d, step %d: %g of what Newton may leave", k, i, error / stop);
         }
         kd_integrator_destroy(radau);
     }
