@@ -93,8 +93,8 @@ static void steps_near_the_border_of_stability(void **state)
     static const struct {
         double rtol, reach;
         int    steps;
-    } rows[] = {{1e-6, 2.1, 0},  {1e-6, 2.4, 20}, {1e-6, 3.3, 20}, {1e-6, 3.7, 5},  {1e-6, 11, 5},
-                {1e-6, 13, 0},   {1e-9, 0.95, 0}, {1e-9, 1.15, 20}, {1e-3, 3.3, 0}, {1e-3, 3.7, 5}};
+    } rows[] = {{1e-6, 2.1, 0}, {1e-6, 2.4, 20}, {1e-6, 3.3, 20},  {1e-6, 3.7, 5}, {1e-6, 11, 5},
+                {1e-6, 13, 0},  {1e-9, 0.95, 0}, {1e-9, 1.15, 20}, {1e-3, 3.3, 0}, {1e-3, 3.7, 5}};
     fixture f;
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -212,8 +212,10 @@ static void errors_count_as_costs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_near_the_border_of_stability), cmocka_unit_test(stiffness_that_comes_and_goes),
-        cmocka_unit_test(changes_that_do_not_pay),            cmocka_unit_test(implicit_steps_are_judged),
+        cmocka_unit_test(steps_near_the_border_of_stability),
+        cmocka_unit_test(stiffness_that_comes_and_goes),
+        cmocka_unit_test(changes_that_do_not_pay),
+        cmocka_unit_test(implicit_steps_are_judged),
         cmocka_unit_test(errors_count_as_costs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
