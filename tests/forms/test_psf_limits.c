@@ -559,6 +559,7 @@ static void several_inner_states(void **state)
         kd_eom_destroy(eom);
     }
     for (int i = 0; i < INNER + 2; i++) assert_true(fabs(end[0][i] - end[1][i]) < 1e-6);
+    assert_int_equal(stats[0].rejected_newton, 0);
 }
 
 int main(void)
