@@ -15,14 +15,14 @@
 
 enum { ELEMENTS = 60 };
 
-// A slender beam with E I = rho A = L = 1, along x from `from` on
-static kd_flexible_body make_beam(double from, int modes, int normal)
+// A slender beam with E I = rho A = L = 1, along `along` from `from` on, one axis of its section along `up`
+static kd_flexible_body make_turned(double from, kd_vec3 along, kd_vec3 up, int modes, int normal)
 {
     static const char    *names[] = {"root", "tip"};
-    const kd_vec3         points[] = {{from, 0, 0}, {from + 1, 0, 0}};
+    const kd_vec3         points[] = {kd_vec_scale(from, along), kd_vec_scale(from + 1, along)};
     const double          thin = 1e-8; // I/A
     const kd_beam_section section = {.area = 1, .Iy = thin, .Iz = thin, .torsion = 2 * thin};
-    const kd_beam         beam = {0, 1, ELEMENTS, 1 / thin, 0.4 / thin, 1, section, section, {0, 0, 1}};
+    const kd_beam         beam = {0, 1, ELEMENTS, 1 / thin, 0.4 / thin, 1, section, section, up};
     kd_fe_structure       s;
     kd_reduction          r;
     kd_flexible_body      b;
@@ -41,13 +41,24 @@ static kd_flexible_body make_beam(double from, int modes, int normal)
     return b;
 }
 
-// Frequencies at angular velocity W about z: K_e + W^2 (K0w_zz - (B_xx + B_yy)), B_xx + B_yy: what turns along
-static void rotating_frequencies(const kd_flexible_body *b, double W, double *omega)
+static kd_flexible_body make_beam(double from, int modes, int normal)
+{
+    return make_turned(from, kd_vec(1, 0, 0), kd_vec(0, 0, 1), modes, normal);
+}
+
+// Frequencies at angular velocity W about n: K_e + W^2 (sum n_i n_j K0w_ij - (tr B - n'B n)), the last: what turns along
+static void rotating_frequencies(const kd_flexible_body *b, double W, kd_vec3 n, double *omega)
 {
     const size_t nq = (size_t)b->nq;
+    const double axis[3] = {n.x, n.y, n.z};
+    const double product[6] = {n.x * n.x, n.y * n.y, n.z * n.z, n.x * n.y, n.y * n.z, n.x * n.z};
     double      *K = test_calloc(nq * nq, sizeof *K), *M = test_calloc(nq * nq, sizeof *M);
     for (size_t i = 0; i < nq * nq; i++) {
-        K[i] = b->Ke[i] + W * W * (b->K0w[2 * nq * nq + i] - b->B[9 * i] - b->B[9 * i + 4]);
+        const double *B = b->B + 9 * i;
+        double        sum = -(B[0] + B[4] + B[8]);
+        for (size_t k = 0; k < 9; k++) sum += axis[k % 3] * axis[k / 3] * B[k];
+        for (size_t k = 0; k < 6; k++) sum += product[k] * b->K0w[k * nq * nq + i];
+        K[i] = b->Ke[i] + W * W * sum;
         M[i] = b->Me[i];
     }
     assert_int_equal(kd_symmetric_pencil(b->nq, K, M, omega), KD_OK);
@@ -80,7 +91,7 @@ static void rotating_beams_stiffen(void **state)
                           (row[i].hub > 0 ? 2 : 1);
         kd_flexible_body b = make_beam(row[i].hub, modes, modes + 12);
         double           omega[60];
-        rotating_frequencies(&b, row[i].speed, omega);
+        rotating_frequencies(&b, row[i].speed, kd_vec(0, 0, 1), omega);
         // both planes in turn, the plane of rotation is lower
         for (int k = 0; k < 3; k++) {
             const double plane = omega[2 * k], flap = omega[2 * k + 1];
@@ -89,6 +100,30 @@ static void rotating_beams_stiffen(void **state)
                             row[i].flap[k], row[i].plane[k]);
             assert_true(fabs(flap / row[i].flap[k] - 1) < 1e-4 && fabs(plane / row[i].plane[k] - 1) < 1e-4);
         }
+        kd_flexible_body_release(&b);
+    }
+}
+
+static kd_vec3 unit(kd_vec3 a)
+{
+    return kd_vec_scale(1 / sqrt(kd_vec_dot(a, a)), a);
+}
+
+// The same beam along any direction, about any axis across: products of two components of the angular velocity stiffen, too.
+static void turned_beams_stiffen_alike(void **state)
+{
+    (void)state;
+    const double flap[] = {7.47504779, 26.95726167}, plane[] = {6.31477153, 26.65884388}; // hub 1, speed 4
+    for (int k = 0; k < 4; k++) {
+        const kd_vec3    along = unit(kd_vec(1 - 0.6 * k, 0.5 * k, 0.8 - 0.3 * k * k));
+        const kd_vec3    up = unit(kd_vec_cross(along, kd_vec(0.3, -1, 0.7 * k)));
+        kd_flexible_body b = make_turned(1, along, up, 24, 36);
+        double           omega[60];
+        rotating_frequencies(&b, 4, up, omega);
+        for (int i = 0; i < 2; i++)
+            if (!(fabs(omega[2 * i + 1] / flap[i] - 1) < 1e-4 && fabs(omega[2 * i] / plane[i] - 1) < 1e-4))
+                fail_msg("turn %d: %.8f %.8f instead of %.8f %.8f", k, omega[2 * i + 1], omega[2 * i], flap[i],
+                         plane[i]);
         kd_flexible_body_release(&b);
     }
 }
@@ -125,6 +160,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rotating_beams_stiffen),
+        cmocka_unit_test(turned_beams_stiffen_alike),
         cmocka_unit_test(cantilevers_buckle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -509,13 +509,66 @@ static void cut_line_is_no_row_any_more(void **state)
     }
 }
 
+// ---- several inner states -------------------------------------------------------------------------------------------
+
+enum { INNER = 3 };
+
+static const double chain[INNER][INNER] = {{-800, 700, 0}, {0, -1500, 900}, {200, 0, -400}};
+
+// r' = A r + (v, p, 0): each of them acts upon others in its own way, fast beside the motion
+static kd_eval chain_b(const kd_point *x, void *context, double *b)
+{
+    (void)context;
+    for (int i = 0; i < INNER; i++) {
+        b[i] = i == 0 ? x->v[0] : i == 1 ? x->p[0] : 0;
+        for (int j = 0; j < INNER; j++) b[i] += chain[i][j] * x->r[j];
+    }
+    return KD_EVAL_OK;
+}
+static kd_eval chain_f(const kd_point *x, void *context, double *f)
+{
+    (void)context;
+    f[0] = -9 * x->p[0] + x->r[2];
+    return KD_EVAL_OK;
+}
+
+// Linear equations, whose Newton matrix is exact: one increment tells that the next is zero, whatever the stiffness; the form ode
+// comes to the same motion.
+static void several_inner_states(void **state)
+{
+    (void)state;
+    const kd_formulation forms[] = {KD_PSF, KD_ODE};
+    double               end[2][INNER + 2];
+    kd_stats             stats[2];
+    for (int k = 0; k < 2; k++) {
+        kd_eom_def            def = kd_eom_def_default();
+        kd_simulation_options opt = with_tolerance(1e-8);
+        char                  message[300];
+        def.dims = (kd_dims){.np = 1, .nv = 1, .nr = INNER};
+        def.M = unit_M1;
+        def.f = chain_f;
+        def.b = chain_b;
+        opt.formulation = forms[k];
+        kd_eom   *eom = make(&def);
+        kd_state *x = make_state(eom);
+        x->p[0] = 0.5;
+        for (int i = 0; i < INNER; i++) x->r[i] = 1 - 0.8 * i;
+        if (kd_simulate(eom, NULL, &opt, x, 2, &stats[k], message, sizeof message) < 0) fail_msg("%s", message);
+        memcpy(end[k], x->p, sizeof end[k]); // p, v and r are neighbours
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+    for (int i = 0; i < INNER + 2; i++) assert_true(fabs(end[0][i] - end[1][i]) < 1e-6);
+    assert_int_equal(stats[0].rejected_newton, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cut_line_is_no_row_any_more),     cmocka_unit_test(force_through_contact),
         cmocka_unit_test(derivative_that_refuses_once),    cmocka_unit_test(selectors_in_every_step),
         cmocka_unit_test(multipliers_of_redundant_rows),   cmocka_unit_test(rank_lost_at_the_end_of_a_step),
-        cmocka_unit_test(correction_that_is_not_a_number),
+        cmocka_unit_test(correction_that_is_not_a_number), cmocka_unit_test(several_inner_states),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,16 +16,18 @@ static kd_integrator_options options_of(double tol, int order)
 
 // ---- formulas -------------------------------------------------------------------------------------------------------
 
-// x' = (m + 1) t^m
+// x' = (m + 1) t^m, plus `more` from t = `from` on
 typedef struct power {
-    toy toy;
-    int m;
+    toy    toy;
+    int    m;
+    double more, from;
 } power;
 
 static kd_eval power_rhs(void *impl, double t, const double *x, double *xdot)
 {
+    const power *p = impl;
     (void)x;
-    xdot[0] = (((power *)impl)->m + 1) * pow(t, ((power *)impl)->m);
+    xdot[0] = (p->m + 1) * pow(t, p->m) + (t >= p->from ? p->more : 0);
     return KD_EVAL_OK;
 }
 
@@ -255,6 +257,54 @@ static void kinks_that_are_felt_begin_a_new_past(void **state)
     }
 }
 
+// How much is felt: a jump of the slope that moves a step by a hundredth of the tolerance, not by a tenth of a thousandth.
+static void small_kinks_are_not_felt(void **state)
+{
+    (void)state;
+    for (int felt = 0; felt < 2; felt++) {
+        power                 p = {.m = 2};
+        kd_integrator        *solver;
+        kd_integrator_options opt = options_of(1e-9, 0);
+        double                x = 0;
+        opt.h_max = 0.05;
+        toy_init(&p.toy, 1);
+        p.toy.methods.rhs = power_rhs;
+        assert_int_equal(kd_integrator_create(&p.toy.dae, KD_ADAMS, &opt, &solver, NULL, 0), KD_OK);
+        assert_int_equal(kd_integrator_start(solver, 0, &x), KD_OK);
+        run_until(solver, 1);
+        const double h = kd_integrator_time(solver) - kd_integrator_time_old(solver);
+        p.more = (felt ? 1e-2 : 1e-4) * 2e-9 / fmax(h, 0.02);
+        assert_int_equal(kd_integrator_restart(solver, 1, NULL, KD_RESTART_SMOOTH), KD_OK);
+        assert_int_equal(kd_integrator_step(solver, 2), KD_OK);
+        const kd_stats after = kd_integrator_stats(solver);
+        assert_true(felt ? after.order_last == 2 : after.order_last > 2);
+        kd_integrator_destroy(solver);
+    }
+}
+
+// A slope that jumps unannounced: the differences of before say nothing, and are given up after three attempts. Steps of high order
+// that are made shorter and shorter would pass it with an error of more than a thousand tolerances.
+static void jumps_inside_cost_few_attempts(void **state)
+{
+    (void)state;
+    long rejected = 0;
+    for (int k = 0; k < 40; k++) {
+        power                 p = {.m = 5, .more = pow(10, k % 5 - 1), .from = 0.5 + 0.3 * fmod(0.6180339887 * k, 1)};
+        kd_integrator        *solver;
+        kd_integrator_options opt = options_of(1e-9, 0);
+        double                x = 0;
+        toy_init(&p.toy, 1);
+        p.toy.methods.rhs = power_rhs;
+        assert_int_equal(kd_integrator_create(&p.toy.dae, KD_ADAMS, &opt, &solver, NULL, 0), KD_OK);
+        assert_int_equal(kd_integrator_start(solver, 0, &x), KD_OK);
+        run_until(solver, 1);
+        rejected += kd_integrator_stats(solver).rejected_error;
+        assert_true(fabs(kd_integrator_x(solver)[0] - 1 - p.more * (1 - p.from)) < 1e-6 * (1 + p.more));
+        kd_integrator_destroy(solver);
+    }
+    if (rejected > 1000) fail_msg("%ld attempts rejected at 40 jumps", rejected);
+}
+
 // ---- stiffness, contracts, failures ---------------------------------------------------------------------------------
 
 // Stiffness is told once, with the name of an implicit method; a slow equation is not called stiff.
@@ -325,6 +375,8 @@ int main(void)
         cmocka_unit_test(steps_taken_back_leave_no_trace),
         cmocka_unit_test(jumps_begin_a_new_past),
         cmocka_unit_test(kinks_that_are_felt_begin_a_new_past),
+        cmocka_unit_test(small_kinks_are_not_felt),
+        cmocka_unit_test(jumps_inside_cost_few_attempts),
         cmocka_unit_test(stiffness_is_told),
         cmocka_unit_test(failures_have_words),
         cmocka_unit_test(memory_and_options),

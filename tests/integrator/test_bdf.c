@@ -964,10 +964,49 @@ static void short_steps_are_no_brake(void **state)
     }
 }
 
+static kd_eval wanted_answer;
+static kd_eval relabel_refuses(void *impl, double t, double *x, bool *changed)
+{
+    (void)impl, (void)t, (void)x, (void)changed;
+    return wanted_answer;
+}
+static kd_eval waves_rhs(void *impl, double t, const double *x, double *xdot)
+{
+    const double zero[2] = {0};
+    kd_eval      answer = dense_residual(impl, t, x, zero, xdot);
+    for (int i = 0; i < 2; i++) xdot[i] = -xdot[i];
+    return answer;
+}
+
+// A form that cannot look at its coordinates and has no status for that ends the run with what it answered.
+static void refused_coordinates_have_a_status(void **state)
+{
+    (void)state;
+    const kd_eval   answer[] = {KD_EVAL_STOP, KD_EVAL_RETRY};
+    const kd_status expected[] = {KD_ERR_CALLBACK_STOP, KD_ERR_RETRY_FAILED};
+    for (int k = 0; k < 2; k++) {
+        dense_dae             d;
+        double                x[2];
+        kd_integrator_options o = with_tolerance(1e-6);
+        dense_make(&d, &waves);
+        d.methods.relabel = relabel_refuses;
+        d.methods.rhs = waves_rhs;
+        wanted_answer = answer[k];
+        kd_integrator *b = create(&d.dae, &o);
+        waves.solution(0, x);
+        assert_int_equal(kd_integrator_start(b, 0, x), KD_OK);
+        kd_status status = KD_OK;
+        for (int i = 0; status == KD_OK && i < 3; i++) status = kd_integrator_step(b, 1);
+        assert_int_equal(status, expected[k]);
+        kd_integrator_destroy(b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(orders_one_to_five),
+        cmocka_unit_test(refused_coordinates_have_a_status),
         cmocka_unit_test(fixed_order_with_variable_steps),
         cmocka_unit_test(order_max),
         cmocka_unit_test(error_follows_the_tolerance),

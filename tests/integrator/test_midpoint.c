@@ -374,6 +374,54 @@ static void variable_steps_of_linear_motions(void **state)
     }
 }
 
+// r' = cos(w t) beside a mass at rest: the chord of the motion is the motion, and f alone is curved
+static kd_eval wave(const kd_point *x, void *context, double *b)
+{
+    b[0] = cos(*(const double *)context * x->t);
+    return KD_EVAL_OK;
+}
+static kd_eval no_force(const kd_point *x, void *context, double *f)
+{
+    (void)x, (void)context;
+    f[0] = 0;
+    return KD_EVAL_OK;
+}
+
+// Integrals of laws of time are right to some tolerances as well: a step of h is wrong by h^3 w^2 / 24.
+static void variable_steps_of_integrals(void **state)
+{
+    unsigned seed = 13;
+    (void)state;
+    for (int trial = 0; trial < 30; trial++) {
+        double                w = random_in(&seed, 1, 30);
+        kd_simulation_options so = kd_simulation_options_default();
+        kd_eom_def            def = kd_eom_def_default();
+        kd_stats              stats;
+        kd_state             *x;
+        const double          t_end = random_in(&seed, 20, 60) / w;
+        def.dims = (kd_dims){.np = 1, .nv = 1, .nr = 1};
+        def.M = unit_mass;
+        def.f = no_force;
+        def.b = wave;
+        def.context = &w;
+        kd_eom *eom = make(&def);
+        assert_int_equal(kd_state_create(eom, &x), KD_OK);
+        so.formulation = KD_ODE;
+        so.integrator = KD_MIDPOINT;
+        so.rtol = so.atol = pow(10, random_in(&seed, -8, -4));
+        assert_int_equal(kd_simulate(eom, NULL, &so, x, t_end, &stats, NULL, 0), KD_OK);
+        const double error = fabs(x->r[0] - sin(w * t_end) / w) / so.rtol,
+                     inner = so.rtol * fmin(1, 30 * sqrt(so.rtol));
+        const double steps = t_end * cbrt(w * w / (24 * inner));
+        if (!(error < fmin(10 + (double)stats.accepted * inner / so.rtol, 500)) ||
+            !((double)stats.accepted < 2 * steps))
+            fail_msg("w %g, rtol %g: error %.3g tolerances, %ld steps, %.0f expected", w, so.rtol, error,
+                     stats.accepted, steps);
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+}
+
 // A spring of 1e10 N/m beside a soft one, with and without damping: what is stiff and at rest does not shorten the steps.
 static void stiff_parts_do_not_limit_steps(void **state)
 {
@@ -421,6 +469,7 @@ int main(void)
         cmocka_unit_test(motion_is_reversible),
         cmocka_unit_test(variable_steps),
         cmocka_unit_test(variable_steps_of_linear_motions),
+        cmocka_unit_test(variable_steps_of_integrals),
         cmocka_unit_test(stiff_parts_do_not_limit_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,9 @@
 // Tests of accelerations, multipliers and projection at a point.
 #include "core/failing_allocator.h"
 #include "forms/whole.h"
+#include "math/dense.h"
 #include "pendulum.h"
+#include "trust/seeded.h"
 
 static kd_acceleration *make_acceleration(const kd_eom *eom, const kd_inputs *inputs, const kd_state *x,
                                           kd_decomposition kind)
@@ -670,10 +672,97 @@ static void any_rows_may_be_off(void **state)
     kd_eom_destroy(eom);
 }
 
+// ---- redundant rows -------------------------------------------------------------------------------------------------
+
+enum { SPACE = 4, DOUBLED = 5 };
+
+// g = B N p with two rows of N: of five rows two are independent; M = 1 - d d', N d = 0: nothing has a mass along d
+typedef struct massless {
+    double d[SPACE], N[2][SPACE], B[DOUBLED][2];
+} massless;
+
+static kd_eval massless_M(const kd_point *x, void *context, double *M)
+{
+    const massless *m = context;
+    (void)x;
+    for (int j = 0; j < SPACE; j++)
+        for (int i = 0; i < SPACE; i++) M[i + SPACE * j] = (i == j) - m->d[i] * m->d[j];
+    return KD_EVAL_OK;
+}
+
+static kd_eval massless_f(const kd_point *x, void *context, double *f)
+{
+    (void)x, (void)context;
+    memset(f, 0, SPACE * sizeof *f);
+    return KD_EVAL_OK;
+}
+
+static kd_eval massless_g(const kd_point *x, void *context, double *g)
+{
+    const massless *m = context;
+    for (int i = 0; i < DOUBLED; i++)
+        g[i] = m->B[i][0] * kd_dot(SPACE, m->N[0], x->p) + m->B[i][1] * kd_dot(SPACE, m->N[1], x->p);
+    return KD_EVAL_OK;
+}
+
+static massless random_massless(uint64_t *seed)
+{
+    massless m;
+    for (int i = 0; i < SPACE; i++) m.d[i] = seeded_between(seed, -1, 1);
+    const double length = sqrt(kd_dot(SPACE, m.d, m.d));
+    for (int i = 0; i < SPACE; i++) m.d[i] /= length;
+    for (int j = 0; j < 2; j++) {
+        for (int i = 0; i < SPACE; i++) m.N[j][i] = seeded_between(seed, -1, 1);
+        kd_axpy(SPACE, -kd_dot(SPACE, m.d, m.N[j]), m.d, m.N[j]);
+    }
+    for (int i = 0; i < DOUBLED; i++)
+        for (int j = 0; j < 2; j++) m.B[i][j] = seeded_between(seed, -3, 3);
+    return m;
+}
+
+// Multipliers of least norm with the same forces, B (B'B)^-1 B' lambda, where null vectors of all unknowns mix those of the
+// multipliers with a direction without mass: there is one more of them than multipliers have.
+static void least_norm_beside_a_direction_without_mass(void **state)
+{
+    uint64_t seed = 31;
+    (void)state;
+    for (int k = 0; k < 200; k++) {
+        massless   m = random_massless(&seed);
+        kd_eom_def def = kd_eom_def_default();
+        kd_eom    *eom;
+        kd_state  *x;
+        double     BB[3] = {0}, base[2] = {0}, any[DOUBLED];
+        def.dims = (kd_dims){.np = SPACE, .nv = SPACE, .nlambda = DOUBLED};
+        def.context = &m;
+        def.M = massless_M;
+        def.f = massless_f;
+        def.g = massless_g;
+        assert_int_equal(kd_eom_create(&def, &eom, NULL, 0), KD_OK);
+        assert_int_equal(kd_state_create(eom, &x), KD_OK);
+        for (int i = 0; i < DOUBLED; i++) {
+            const double *b = m.B[i];
+            any[i] = x->lambda[i] = seeded_between(&seed, -10, 10);
+            BB[0] += b[0] * b[0], BB[1] += b[0] * b[1], BB[2] += b[1] * b[1];
+            base[0] += b[0] * any[i], base[1] += b[1] * any[i];
+        }
+        const double     det = BB[0] * BB[2] - BB[1] * BB[1];
+        const double     y[2] = {(BB[2] * base[0] - BB[1] * base[1]) / det, (BB[0] * base[1] - BB[1] * base[0]) / det};
+        kd_acceleration *acceleration = make_acceleration(eom, NULL, x, KD_DECOMPOSE_SVD);
+        assert_int_equal(
+            kd_acceleration_least_norm(acceleration, 0, x->p, NULL, x->v, NULL, x->a, NULL, x->lambda, NULL),
+            KD_EVAL_OK);
+        for (int i = 0; i < DOUBLED; i++) assert_close(x->lambda[i], m.B[i][0] * y[0] + m.B[i][1] * y[1], 1e-9);
+        kd_acceleration_destroy(acceleration);
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pendulum_in_closed_form),
+        cmocka_unit_test(least_norm_beside_a_direction_without_mass),
         cmocka_unit_test(a_point_of_the_caller),
         cmocka_unit_test(differences_by_the_matrix_of_a_neighbour),
         cmocka_unit_test(all_rows_are_met),

@@ -13,6 +13,7 @@
 #include "core/failing_allocator.h"
 #include "results/oscillator.h"
 #include "systems/systems.h"
+#include "trust/seeded.h"
 
 typedef struct fixture {
     kd_eom       *eom;
@@ -223,6 +224,82 @@ static void long_steps_take_few_nodes(void **state)
     assert_true(fabs(c.supplied - (v * v - 9)) < 1e-4 && c.dissipated == 0);
     assert_true(c.states < 30 && evaluated < 20 * c.states);
     unmake(&f);
+}
+
+// Paths of two waves of any frequencies and sizes
+typedef struct waves {
+    double size[2], w[2], phase[2];
+} waves;
+
+// Derivative of that order
+static double path_of(const waves *s, double t, int order)
+{
+    double sum = 0;
+    for (int i = 0; i < 2; i++)
+        sum += s->size[i] * pow(s->w[i], order) * sin(s->w[i] * t + s->phase[i] + order * 1.5707963267948966);
+    return sum;
+}
+static kd_eval wave_path(const kd_point *x, void *context, double *g)
+{
+    g[0] = x->p[0] - path_of(context, x->t, 0);
+    return KD_EVAL_OK;
+}
+static kd_eval wave_rate(const kd_point *x, void *context, double *gI)
+{
+    gI[0] = x->v[0] - path_of(context, x->t, 1);
+    return KD_EVAL_OK;
+}
+static kd_eval wave_acceleration(const kd_point *x, void *context, double *gII)
+{
+    gII[0] = x->a[0] - path_of(context, x->t, 2);
+    return KD_EVAL_OK;
+}
+static kd_eval wave_energies(const kd_point *x, void *context, kd_energies *out)
+{
+    (void)context;
+    out->kinetic = x->v[0] * x->v[0];
+    out->supplied = x->lambda ? -x->lambda[0] * x->v[0] : 0;
+    return KD_EVAL_OK;
+}
+
+// Work of drives along steps that are long beside the motion, within a limit of the caller far below the tolerance: what the
+// drive has done is what the masses have got.
+static void work_of_drives_is_within_limits(void **state)
+{
+    uint64_t seed = 5;
+    double   largest = 0;
+    (void)state;
+    for (int k = 0; k < 60; k++) {
+        waves                 s;
+        watched               w = {.steps_only = true};
+        const double          limit = pow(10, -6 - k % 3);
+        kd_limits             limits = kd_limits_none();
+        kd_simulation_options opt = kd_simulation_options_default();
+        kd_eom_def            def = driven(NULL);
+        for (int i = 0; i < 2; i++) {
+            s.size[i] = seeded_log(&seed, 0.05, 1);
+            s.w[i] = seeded_log(&seed, 0.5, 12);
+            s.phase[i] = seeded_between(&seed, 0, 6);
+        }
+        def.context = &s;
+        def.g = wave_path, def.gI = wave_rate, def.gII = wave_acceleration, def.energies = wave_energies;
+        fixture f = make(def);
+        f.x->p[0] = path_of(&s, 0, 0), f.x->v[0] = path_of(&s, 0, 1);
+        limits.energy = limit;
+        opt.output = output, opt.context = &w;
+        assert_int_equal(kd_certifier_create(f.eom, NULL, &w.certifier), KD_OK);
+        kd_certifier_ask(w.certifier, KD_CERTIFICATE_FULL, &limits);
+        assert_true(kd_simulation_create(f.eom, NULL, &opt, f.x, &w.simulation, NULL, 0) >= 0);
+        assert_true(kd_simulation_run(w.simulation, 5) >= 0);
+        const kd_certificate c = kd_certifier_certificate(w.certifier);
+        const double         v0 = path_of(&s, 0, 1), v1 = path_of(&s, 5, 1);
+        const double         error = fabs(c.supplied - (v1 * v1 - v0 * v0)) / c.energy_scale;
+        largest = fmax(largest, error / limit);
+        kd_simulation_destroy(w.simulation);
+        kd_certifier_destroy(w.certifier);
+        unmake(&f);
+    }
+    if (!(largest < 1)) fail_msg("%g of the limit", largest);
 }
 
 // Kinetic energy that grows between the states whose slopes are looked at: from rest to nearly half of a swing in fewer than
@@ -479,6 +556,7 @@ int main(void)
         cmocka_unit_test(gallery_is_certified),
         cmocka_unit_test(drives_are_balanced),
         cmocka_unit_test(long_steps_take_few_nodes),
+        cmocka_unit_test(work_of_drives_is_within_limits),
         cmocka_unit_test(slopes_grow_with_the_energy),
         cmocka_unit_test(inputs_that_jump_are_balanced),
         cmocka_unit_test(states_alone_give_a_balance),

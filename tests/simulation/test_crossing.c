@@ -256,6 +256,30 @@ static void hidden_crossings_next_to_the_last(void **state)
     }
 }
 
+// One crossing of a function with exact bounds: they exclude others in front of it, but for what is next to it, where every
+// bound has a zero inside. That is not searched down to the tolerance.
+static double single_root;
+static double straight(double t)
+{
+    return single_root - t;
+}
+static void straight_bounds(double t0, double t1, double *lower, double *upper)
+{
+    *lower = straight(t1), *upper = straight(t0);
+}
+
+static void what_is_next_to_a_crossing_is_left(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 50; k++) {
+        single_root = 0.05 + 0.9 * fmod(0.6180339887 * k, 1);
+        functions f = {1, {straight}, {straight_bounds}, 0};
+        found     all = find_all(&f, 4, true, 1, 1, 1e-13);
+        assert_true(all.n == 1 && fabs(all.t[0] - single_root) < 1e-13);
+        if (f.evaluations > 30) fail_msg("%d evaluations for the crossing at %g", f.evaluations, single_root);
+    }
+}
+
 // What flies past at `passed`, `beside` away at least, and is counted within `within`
 static double passed, beside, within;
 static double distance(double t)
@@ -293,6 +317,7 @@ int main(void)
         cmocka_unit_test(start_at_zero),
         cmocka_unit_test(many_roots_in_a_step),
         cmocka_unit_test(hidden_crossings_next_to_the_last),
+        cmocka_unit_test(what_is_next_to_a_crossing_is_left),
         cmocka_unit_test(corners_of_distances),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

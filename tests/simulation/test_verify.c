@@ -338,12 +338,36 @@ static void not_a_number_does_not_stand(void **state)
     }
 }
 
+// Steps of equal length are looked at once in the period of the method, not more often.
+static void equal_steps_are_checked_by_periods(void **state)
+{
+    enum { STEPS = 400 };
+    uint64_t seed = test_seed(4);
+    (void)state;
+    for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
+        const long      period = kd_integrator_about(methods[k], NULL)->check_period;
+        fixture         f;
+        kd_step_verdict verdict;
+        open_fixture(&f, random_masses(&seed), methods[k], 0.1);
+        kd_verify_run(f.verify, 1.2 * STEPS * f.h);
+        for (int i = 0; i < STEPS; i++) {
+            assert_int_equal(kd_integrator_step(f.it, INFINITY), KD_OK);
+            assert_int_equal(kd_verify_look(f.verify, &verdict), KD_OK);
+            assert_true(verdict.h >= f.h);
+        }
+        const long checked = kd_verify_result(f.verify)->checked;
+        if (checked < STEPS / period || checked > STEPS / period + 4)
+            fail_msg("method %zu: %ld of %d steps, period %ld", k, checked, STEPS, period);
+        close_fixture(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defects_have_their_limit),    cmocka_unit_test(noise_excuses_twice_itself),
         cmocka_unit_test(noise_fades_ever_faster),     cmocka_unit_test(own_errors_are_excused),
-        cmocka_unit_test(not_a_number_does_not_stand),
+        cmocka_unit_test(not_a_number_does_not_stand), cmocka_unit_test(equal_steps_are_checked_by_periods),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -242,6 +242,31 @@ static void test_example_3_1(void **unused)
     finish(eom, x);
 }
 
+static kd_eval length_before_angle(const kd_point *x, void *context, double *out)
+{
+    const conditions *c = context;
+    out[0] = hypot(x->p[0], x->p[1]) - c->L;
+    out[1] = x->p[0] - c->L / sqrt(2.0);
+    out[2] = hypot(x->v[0], x->v[1]) / c->L - c->omega;
+    return KD_EVAL_OK;
+}
+
+// One condition too many is called by its name: the one that follows from constraints and the conditions before it, not the last.
+static void test_spare_conditions_are_named(void **unused)
+{
+    (void)unused;
+    pendulum           c = unit_pendulum();
+    conditions         w = {.L = c.L, .omega = 1.7, .names = {"same length", "start angle", "speed"}};
+    kd_eom            *eom = pendulum_eom(&c);
+    kd_state          *x = state_of(eom);
+    kd_initial_options opt = with_conditions(length_before_angle, 3, &w);
+    x->p[0] = 1.0, x->p[1] = -1.9, x->v[0] = 1.0;
+    assert_int_equal(kd_initial_consistent(eom, NULL, &opt, x, message, sizeof message), KD_CORRECTED);
+    if (!strstr(message, "same length") || strstr(message, "speed") || strstr(message, "angle"))
+        fail_msg("%s", message);
+    finish(eom, x);
+}
+
 static kd_eval diagonal(const kd_point *x, void *context, double *out)
 {
     (void)context;
@@ -727,6 +752,7 @@ int main(void)
         cmocka_unit_test(test_held_components),
         cmocka_unit_test(test_rheonomic),
         cmocka_unit_test(test_example_3_1),
+        cmocka_unit_test(test_spare_conditions_are_named),
         cmocka_unit_test(test_conditions_dominate),
         cmocka_unit_test(test_contradictory),
         cmocka_unit_test(test_undetermined),

@@ -379,21 +379,26 @@ static void position_jumps_are_refused(void **state)
 
 // ---- equations in C -------------------------------------------------------------------------------------------------
 
-// A mass m on a spring k to a base that moves with velocity w from t = 1 on: absolute with a row for the base (rows),
-// or relative to it (drives)
+// A mass m on a spring k to a base that moves with velocity w from t = `at` on, where it jumps by a little: absolute with a row
+// for the base (rows), or relative to it (drives)
 typedef struct base {
-    double m, M, k, w;
+    double m, M, k, w, at, jump;
 } base;
 
 static double base_rate(double t, const base *b)
 {
-    return t < 1 ? 0 : b->w;
+    return t < b->at ? 0 : b->w;
+}
+
+static double base_position(double t, const base *b)
+{
+    return t < b->at ? 0 : b->jump + b->w * (t - b->at);
 }
 
 static double next_break(const kd_point *x, void *context)
 {
-    (void)context;
-    return x->t < 1 ? 1 : HUGE_VAL;
+    const double at = ((const base *)context)->at;
+    return x->t < at ? at : HUGE_VAL;
 }
 
 static kd_eval absolute_mass(const kd_point *x, void *context, double *out)
@@ -415,7 +420,7 @@ static kd_eval absolute_force(const kd_point *x, void *context, double *out)
 
 static kd_eval absolute_g(const kd_point *x, void *context, double *out)
 {
-    out[0] = x->p[0] - base_rate(x->t, context) * (x->t - 1);
+    out[0] = x->p[0] - base_position(x->t, context);
     return KD_EVAL_OK;
 }
 
@@ -448,7 +453,7 @@ static kd_eval relative_force(const kd_point *x, void *context, double *out)
 static kd_eval drives(const kd_point *x, void *context, double *q, double *dq, double *ddq)
 {
     dq[0] = base_rate(x->t, context);
-    q[0] = dq[0] * (x->t - 1);
+    q[0] = base_position(x->t, context);
     ddq[0] = 0;
     return KD_EVAL_OK;
 }
@@ -463,11 +468,10 @@ static kd_eval impulses(const kd_point *x, const double *dv, const double *dx, c
     return KD_EVAL_OK;
 }
 
-static void equations_in_c(void **state)
+// The two ways to write it
+static void define(base *b, kd_eom_def def[2])
 {
-    base       b = {.m = 2.5, .M = 7, .k = 60, .w = 0.7};
-    kd_eom_def def[2] = {kd_eom_def_default(), kd_eom_def_default()};
-    (void)state;
+    def[0] = def[1] = kd_eom_def_default();
     def[0].dims = (kd_dims){.np = 2, .nv = 2, .nlambda = 1};
     def[0].M = absolute_mass, def[0].f = absolute_force;
     def[0].g = absolute_g, def[0].gI = absolute_gI, def[0].gII = absolute_gII;
@@ -475,24 +479,61 @@ static void equations_in_c(void **state)
     def[1].M = relative_mass, def[1].f = relative_force;
     def[1].ndrives = 1, def[1].drives = drives, def[1].impulses = impulses;
     for (int i = 0; i < 2; i++) {
+        def[i].context = b;
+        def[i].next_break = next_break;
+    }
+}
+
+// *x at t_end; its status
+static kd_status move_base(const kd_eom_def *def, double t_end, kd_eom **eom, kd_state **x, outcome *o)
+{
+    kd_simulation_options opt = kd_simulation_options_default();
+    *o = (outcome){0};
+    assert_int_equal(kd_eom_create(def, eom, o->message, sizeof o->message), KD_OK);
+    assert_int_equal(kd_state_create(*eom, x), KD_OK);
+    opt.formulation = KD_PSF;
+    opt.integrator = KD_RADAU;
+    opt.rtol = opt.atol = 1e-10;
+    opt.events.listener = hear;
+    opt.events.context = o;
+    return kd_simulate(*eom, NULL, &opt, *x, t_end, NULL, o->message, sizeof o->message);
+}
+
+static void equations_in_c(void **state)
+{
+    base       b = {.m = 2.5, .M = 7, .k = 60, .w = 0.7, .at = 1};
+    kd_eom_def def[2];
+    (void)state;
+    define(&b, def);
+    for (int i = 0; i < 2; i++) {
         kd_eom   *eom;
         kd_state *x;
-        outcome   o = {0};
-        def[i].context = &b;
-        def[i].next_break = next_break;
-        assert_int_equal(kd_eom_create(&def[i], &eom, o.message, sizeof o.message), KD_OK);
-        assert_int_equal(kd_state_create(eom, &x), KD_OK);
-        kd_simulation_options opt = kd_simulation_options_default();
-        opt.formulation = KD_PSF;
-        opt.integrator = KD_RADAU;
-        opt.rtol = opt.atol = 1e-10;
-        opt.events.listener = hear;
-        opt.events.context = &o;
-        assert_int_equal(kd_simulate(eom, NULL, &opt, x, 2, NULL, o.message, sizeof o.message), KD_OK);
+        outcome   o;
+        assert_int_equal(move_base(&def[i], 2, &eom, &x, &o), KD_OK);
         const double omega = sqrt(b.k / b.m), expected = -b.w / omega * sin(omega); // relative to the base
         assert_true(fabs((i == 0 ? x->p[1] - x->p[0] : x->p[0]) - expected) < 1e-8);
         assert_int_equal(o.kicks, 1);
         assert_true(fabs(o.impulse - b.M * b.w) < 1e-9);
+        kd_state_destroy(x);
+        kd_eom_destroy(eom);
+    }
+}
+
+// A position that jumps by less than its way in 1e-9 of the time, as laws of large times do, is none that jumps; above it is.
+static void jumps_of_the_rounding_of_time(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 12; k++) {
+        const bool   refused = k % 2 == 1;
+        const double at = k / 4 == 0 ? 20 : k / 4 == 1 ? 300 : 4000, way = 1e-9 * at * 0.7;
+        base         b = {.m = 2.5, .M = 7, .k = 60, .w = 0.7, .at = at, .jump = (refused ? 1.3 : 0.7) * way};
+        kd_eom_def   def[2];
+        kd_eom      *eom;
+        kd_state    *x;
+        outcome      o;
+        define(&b, def);
+        const kd_status status = move_base(&def[k / 2 % 2], at + 0.01, &eom, &x, &o);
+        if (status != (refused ? KD_ERR_POSITION_JUMP : KD_OK)) fail_msg("trial %d: %d, %s", k, status, o.message);
         kd_state_destroy(x);
         kd_eom_destroy(eom);
     }
@@ -507,6 +548,7 @@ int main(void)
         cmocka_unit_test(loops_agree),
         cmocka_unit_test(resting_contact_follows),
         cmocka_unit_test(position_jumps_are_refused),
+        cmocka_unit_test(jumps_of_the_rounding_of_time),
         cmocka_unit_test(equations_in_c),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
