@@ -208,19 +208,22 @@ static void test_found(void **state)
 {
     static const kd_surface_kind first[] = {KD_SURFACE_PLANE, KD_SURFACE_SPHERE,    KD_SURFACE_CYLINDER,
                                             KD_SURFACE_CONE,  KD_SURFACE_ELLIPSOID, KD_SURFACE_REVOLUTION},
-                                 second[] = {KD_SURFACE_SPHERE, KD_SURFACE_ELLIPSOID, KD_SURFACE_REVOLUTION};
+                                 second[] = {KD_SURFACE_SPHERE, KD_SURFACE_ELLIPSOID, KD_SURFACE_REVOLUTION,
+                                             KD_SURFACE_TORUS};
     int checked = 0;
     (void)state;
-    for (int trial = 0; trial < 3600; trial++) {
-        kd_surface_def def[2] = {surface(first[trial % 6]), surface(second[trial / 6 % 3])};
+    for (int trial = 0; trial < 4800; trial++) {
+        kd_surface_def def[2] = {surface(first[trial % 6]), surface(second[trial / 6 % 4])};
         const double   gap = trial % 2 ? between(-0.003, 0.003) : between(0.0, 0.6);
         kd_relative    rel;
         kd_touch_at    at;
         for (int k = 0; k < 2; k++)
-            for (int i = 0; i < 3 && def[k].kind != KD_SURFACE_CONE; i++) def[k].size[i] = between(0.1, 0.5);
+            for (int i = 0; i < 3 && def[k].kind != KD_SURFACE_CONE && def[k].kind != KD_SURFACE_TORUS; i++)
+                def[k].size[i] = between(0.1, 0.5);
+        if (def[1].kind == KD_SURFACE_TORUS) def[1].size[0] = between(0.4, 0.6), def[1].size[1] = between(0.05, 0.2);
         kd_touch touch = {.a = smooth_of(&def[0]), .b = smooth_of(&def[1])};
         if (!pose_of(&touch.a, &touch.b, gap, &rel)) continue;
-        if (trial / 18 % 2) { // the other one is A
+        if (trial / 24 % 2) { // the other one is A
             const kd_smooth swap = touch.a;
             touch.a = touch.b, touch.b = swap;
             const kd_mat3 C = rel.C;
@@ -229,7 +232,8 @@ static void test_found(void **state)
         }
         kd_touch_find(&touch, &rel, &at);
         if (!at.found) fail_msg("trial %d: surfaces %d and %d, no place", trial, (int)def[0].kind, (int)def[1].kind);
-        assert_near(at.gap, gap, 1e-9);
+        // a ring may be touched elsewhere as well
+        if (def[1].kind != KD_SURFACE_TORUS) assert_near(at.gap, gap, 1e-9);
         checked++;
     }
     assert_true(checked > 3000);
