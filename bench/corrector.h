@@ -28,6 +28,8 @@ bool corrector_open_model(corrector_problem *problem, const char *file, const ch
 // An example written in C
 bool corrector_open_example(corrector_problem *problem, const char *name, char *message, size_t size);
 void corrector_close(corrector_problem *problem);
+// The start goes on to the time t, by radau with tolerance tol: what settles there is over.
+bool corrector_advance(corrector_problem *problem, double t, double tol, char *message, size_t size);
 // Positions at the instants by radau with tolerance tol, on psf or, where that is too large, on the sparse form ggl.
 bool corrector_make_reference(corrector_problem *problem, double tol, char *message, size_t size);
 

@@ -273,6 +273,23 @@ void corrector_again(const corrector_problem *problem, const corrector_method *m
     if (first || now.seconds < best->seconds) *best = now;
 }
 
+// ---- starts -----------------------------------------------------------------------------------------------------------
+
+bool corrector_advance(corrector_problem *problem, double t, double tol, char *message, size_t size)
+{
+    const corrector_method m = {.integrator = KD_RADAU, .form = KD_GGL};
+    corrector_problem      before = *problem;
+    solver                 s;
+    before.t_end = t;
+    before.reference = NULL;
+    kd_status status = solver_create(&s, &before, &m, tol, tol);
+    if (status >= 0) status = integrate(&s, &before, INFINITY);
+    if (status < 0) kd_text(message, size, "no start at t = %g: %s", t, s.message);
+    if (status >= 0) kd_formulation_unpack(s.dae, t, vector_of(&s), problem->x);
+    solver_destroy(&s);
+    return status >= 0 && make_consistent(problem, message, size);
+}
+
 // ---- references -----------------------------------------------------------------------------------------------------
 
 bool corrector_make_reference(corrector_problem *problem, double tol, char *message, size_t size)

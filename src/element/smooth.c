@@ -1,7 +1,7 @@
 // smooth.c: smooth surfaces by surface coordinates. Equations: smooth.h
 #include "element/smooth.h"
 
-enum { GRID = 96 }; // places of a curve that a search looks at
+enum { GRID = 96, NEARER = 20 }; // places of a curve that a search looks at; iterations of the nearest place, at most
 
 // ---- meridians and profiles -----------------------------------------------------------------------------------------
 // f and five derivatives of a curve by its argument: those of a cubic beyond the third vanish
@@ -196,13 +196,34 @@ static double height(double u, double f, double a, double b)
     return u * a + f * b;
 }
 
+// The place of an ellipsoid nearest to q outside of it is x_k = a_k^2 q_k/(a_k^2 + t), where t solves
+// sum (a_k q_k/(a_k^2 + t))^2 = 1: convex and falling, so that Newton's method comes near from below. Inside: along the ray from
+// the centre.
+static kd_surface_chart near_ellipsoid(const double a[3], kd_vec3 q)
+{
+    const double c[3] = {q.x, q.y, q.z};
+    double       t = 0.0, y[3];
+    for (int i = 0; i < NEARER; i++) {
+        double sum = -1.0, slope = 0.0;
+        for (int k = 0; k < 3; k++) {
+            const double below = a[k] * a[k] + t;
+            y[k] = a[k] * c[k] / below;
+            sum += y[k] * y[k], slope += 2.0 * y[k] * y[k] / below;
+        }
+        if (!(sum > 1e-6) || !(slope > 0.0)) break;
+        t += sum / slope;
+    }
+    return chart_of(kd_vec(y[0], y[1], y[2]));
+}
+
 kd_surface_chart kd_smooth_near(const kd_smooth *s, kd_vec3 q)
 {
     const double *size = s->def->size, rho = hypot(q.x, q.y), v = atan2(q.y, q.x);
     switch (s->def->kind) {
     case KD_SURFACE_SPHERE:
-    case KD_SURFACE_ELLIPSOID: // along the ray from the centre
-        return chart_of(s->def->kind == KD_SURFACE_SPHERE ? q : kd_vec(q.x / size[0], q.y / size[1], q.z / size[2]));
+        return chart_of(q);
+    case KD_SURFACE_ELLIPSOID:
+        return near_ellipsoid(size, q);
     case KD_SURFACE_CYLINDER:
         return (kd_surface_chart){q.z, v, 2};
     case KD_SURFACE_CONE: // foot on the generator
@@ -236,8 +257,8 @@ kd_surface_chart kd_smooth_facing(const kd_smooth *s, kd_vec3 m, kd_vec3 q)
         return (kd_surface_chart){best_of(s, m.x, m.z, height), q.y, 2};
     case KD_SURFACE_CYLINDER:
         return (kd_surface_chart){q.z, v, 2};
-    case KD_SURFACE_CONE:
-        return (kd_surface_chart){hypot(q.x, q.y) * sin(size[0]) + q.z * cos(size[0]), v, 2};
+    case KD_SURFACE_CONE: // foot on the generator
+        return (kd_surface_chart){(q.x * cos(v) + q.y * sin(v)) * sin(size[0]) + q.z * cos(size[0]), v, 2};
     default:
         return (kd_surface_chart){q.x, q.y, 2};
     }

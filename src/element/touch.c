@@ -4,9 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_ITERATIONS = 40, ROUNDS = 4 };
+enum { MOST_ITERATIONS = 40, ROUNDS = 4, MOST_ROUNDS = 60, MOST_TURNS = 200 };
 static const double CONVERGED = 1e-10; // step of the last iteration but one: the next one is of rounding
 static const double SINGULAR = 1e-11;  // pivot of c_s, relative
+static const double FLAT = 1e-9;       // turn of the normal [rad]: it will not become better
 
 // ---- the equations --------------------------------------------------------------------------------------------------
 typedef struct frame_jets { // d and the columns of C
@@ -124,6 +125,13 @@ static void begin(const kd_touch *t, const kd_relative *rel, kd_touch_at *at)
         at->b = kd_smooth_near(&t->b, kd_mat_tvec(&rel->C, kd_vec_sub(r, rel->d)));
         return;
     }
+    // the place of B nearest to the middle of a ball
+    if (t->a.def->kind == KD_SURFACE_SPHERE && !t->a.def->hollow && !t->b.def->hollow) {
+        at->b = kd_smooth_near(&t->b, kd_mat_tvec(&rel->C, kd_vec_neg(rel->d)));
+        place_on(&t->b, at->b, &m);
+        at->a = kd_smooth_facing(&t->a, kd_vec_neg(kd_mat_vec(&rel->C, m)), rel->d);
+        return;
+    }
     // inside of a hollow B it is nearest on the side away from the middle of B
     at->a = kd_smooth_near(&t->a, t->b.def->hollow ? kd_vec_neg(rel->d) : rel->d);
     // the place of A nearest to that of B, the place of B that faces that of A, in turns
@@ -136,6 +144,48 @@ static void begin(const kd_touch *t, const kd_relative *rel, kd_touch_at *at)
         if (is_ball) return; // the place nearest to its middle, however deep they are in each other
         q = kd_vec_add(rel->d, kd_mat_vec(&rel->C, place_on(&t->b, at->b, &m)));
         at->a = kd_smooth_near(&t->a, q);
+    }
+}
+
+// Places nearest to each other in turns: of bodies that are apart it ends where they are nearest, slowly
+static void approach(const kd_touch *t, const kd_relative *rel, kd_touch_at *at)
+{
+    kd_vec3 n, r;
+    at->a = kd_smooth_near(&t->a, rel->d);
+    for (int k = 0; k < MOST_ROUNDS; k++) {
+        r = place_on(&t->a, at->a, &n);
+        at->b = kd_smooth_near(&t->b, kd_mat_tvec(&rel->C, kd_vec_sub(r, rel->d)));
+        at->a = kd_smooth_near(&t->a, kd_vec_add(rel->d, kd_mat_vec(&rel->C, place_on(&t->b, at->b, &n))));
+    }
+}
+
+// The normal n turns to where the way n . D between the places that face each other along n is longest: a concave function of n
+// where both are convex, whose gradient is the part of D across n. True of bodies that are pressed into each other, too.
+static void turn(const kd_touch *t, const kd_relative *rel, kd_touch_at *at)
+{
+    kd_vec3 n, r, q = rel->d, m, across = kd_vec(0, 0, 0), best = kd_vec(0, 0, 0);
+    double  most = -HUGE_VAL, rate = 1.0, length = 0.0;
+    at->a = kd_smooth_near(&t->a, rel->d);
+    place_on(&t->a, at->a, &n);
+    for (int k = 0; k < MOST_TURNS; k++) {
+        at->a = kd_smooth_facing(&t->a, n, q);
+        r = place_on(&t->a, at->a, &n);
+        at->b =
+            kd_smooth_facing(&t->b, kd_mat_tvec(&rel->C, kd_vec_neg(n)), kd_mat_tvec(&rel->C, kd_vec_sub(r, rel->d)));
+        q = kd_vec_add(rel->d, kd_mat_vec(&rel->C, place_on(&t->b, at->b, &m)));
+        const kd_vec3 D = kd_vec_sub(q, r);
+        const double  way = kd_vec_dot(n, D);
+        // longer: on along the gradient, the first time by half a radian; shorter: back, by less
+        if (way >= most) {
+            most = way, best = n, across = kd_vec_sub(D, kd_vec_scale(way, n));
+            length = kd_vec_norm(across);
+            rate = k == 0 && length > 0.0 ? 0.5 / length : 1.5 * rate;
+        } else {
+            rate *= 0.4;
+        }
+        if (!(rate * length > FLAT)) return;
+        n = kd_vec_add(best, kd_vec_scale(rate, across));
+        n = kd_vec_scale(1.0 / kd_vec_norm(n), n);
     }
 }
 
@@ -173,30 +223,69 @@ static void directions(const kd_smooth *s, const kd_spot *x, kd_jet3 e[2])
     e[0] = kd_jet3_cross(e[1], x->n);
 }
 
-void kd_touch_find(const kd_touch *t, const kd_relative *rel, kd_touch_at *at)
+// From the start in at: c = 0, until a step is small, then once more, as it converges quadratically
+static void refine(const kd_touch *t, const frame_jets *f, kd_touch_at *at)
 {
-    static const kd_tangent none;
-    frame_jets              f;
-    double                  reach[4], step = HUGE_VAL, c[4];
-    kd_jet                  s[4];
-    kd_jet3                 e[2];
-    both                    x;
-    const kd_relative       rest = {.C = rel->C, .d = rel->d};
-    *at = (kd_touch_at){.touch = t};
-    frame_of(&rest, &none, &f);
+    double  reach[4], step = HUGE_VAL, c[4];
+    kd_jet  s[4];
+    kd_jet3 e[2];
+    both    x;
     kd_smooth_reach(&t->a, reach), kd_smooth_reach(&t->b, reach + 2);
-    begin(t, rel, at);
-    // until a step is small, then once more: it converges quadratically
-    for (int i = 0; i < MOST_ITERATIONS && step > CONVERGED; i++) step = iterate(at, &f, reach);
-    if (step <= CONVERGED) step = iterate(at, &f, reach);
+    for (int i = 0; i < MOST_ITERATIONS && step > CONVERGED; i++) step = iterate(at, f, reach);
+    if (step <= CONVERGED) step = iterate(at, f, reach);
     constants(at, s);
-    places(at, &f, s, false, &x);
+    places(at, f, s, false, &x);
     directions(&t->a, &x.a, e);
     at->n = kd_jet3_value(x.a.n), at->rho = kd_jet3_value(x.rho);
     for (int i = 0; i < 2; i++) at->e[i] = kd_jet3_value(e[i]);
     at->gap = kd_jet3_dot(x.a.n, x.D).x;
     // surfaces face each other
-    at->found = step <= CONVERGED && kd_vec_dot(at->n, kd_jet3_value(x.m)) < 0.0 && linearised(at, &f, c);
+    at->found = step <= CONVERGED && kd_vec_dot(at->n, kd_jet3_value(x.m)) < 0.0 && linearised(at, f, c);
+}
+
+static bool is_about_its_middle(const kd_smooth *s)
+{
+    const kd_surface_kind kind = s->def->kind;
+    return kind == KD_SURFACE_CYLINDER || kind == KD_SURFACE_REVOLUTION || kd_smooth_is_round(s);
+}
+
+// The far sides of both face each other as well, through both bodies: their gap is their thickness, and A's normal points away from B
+static bool is_doubtful(const kd_touch_at *at, kd_vec3 d)
+{
+    if (!at->found) return true;
+    return at->gap < 0.0 && kd_vec_dot(at->n, d) < 0.0 && is_about_its_middle(&at->touch->a) &&
+           is_about_its_middle(&at->touch->b);
+}
+
+// Of two places that which is there; where both are, the one with the larger gap, since the other lies beyond
+static void take_nearer(const kd_touch_at *before, kd_touch_at *at)
+{
+    if (!at->found || (before->found && before->gap >= at->gap)) *at = *before;
+}
+
+void kd_touch_find(const kd_touch *t, const kd_relative *rel, kd_touch_at *at)
+{
+    static const kd_tangent none;
+    frame_jets              f;
+    const kd_relative       rest = {.C = rel->C, .d = rel->d};
+    *at = (kd_touch_at){.touch = t};
+    frame_of(&rest, &none, &f);
+    begin(t, rel, at);
+    refine(t, &f, at);
+    // few turns find most places; where one surface is much flatter than the other they lead away, and slower ways are taken
+    if (!t->a.def->hollow && !t->b.def->hollow && is_doubtful(at, rel->d)) {
+        const kd_touch_at first = *at;
+        approach(t, rel, at);
+        refine(t, &f, at);
+        take_nearer(&first, at);
+        // only of bodies that are apart this is the right way
+        if (!at->found || at->gap < 0.0) {
+            const kd_touch_at second = *at;
+            turn(t, rel, at);
+            refine(t, &f, at);
+            take_nearer(&second, at);
+        }
+    }
     if (!at->found) at->gap = NAN;
 }
 

@@ -202,6 +202,64 @@ static void test_rates(void **state)
     assert_true(checked >= 300);
 }
 
+// Of convex bodies, one flat and the other sharp or both, far from each other or pressed into each other, the only place is found,
+// whichever of both stands first
+static void test_found(void **state)
+{
+    static const kd_surface_kind first[] = {KD_SURFACE_PLANE, KD_SURFACE_SPHERE,    KD_SURFACE_CYLINDER,
+                                            KD_SURFACE_CONE,  KD_SURFACE_ELLIPSOID, KD_SURFACE_REVOLUTION},
+                                 second[] = {KD_SURFACE_SPHERE, KD_SURFACE_ELLIPSOID, KD_SURFACE_REVOLUTION,
+                                             KD_SURFACE_TORUS};
+    int checked = 0;
+    (void)state;
+    for (int trial = 0; trial < 4800; trial++) {
+        kd_surface_def def[2] = {surface(first[trial % 6]), surface(second[trial / 6 % 4])};
+        const double   gap = trial % 2 ? between(-0.003, 0.003) : between(0.0, 0.6);
+        kd_relative    rel;
+        kd_touch_at    at;
+        for (int k = 0; k < 2; k++)
+            for (int i = 0; i < 3 && def[k].kind != KD_SURFACE_CONE && def[k].kind != KD_SURFACE_TORUS; i++)
+                def[k].size[i] = between(0.1, 0.5);
+        if (def[1].kind == KD_SURFACE_TORUS) def[1].size[0] = between(0.4, 0.6), def[1].size[1] = between(0.05, 0.2);
+        kd_touch touch = {.a = smooth_of(&def[0]), .b = smooth_of(&def[1])};
+        if (!pose_of(&touch.a, &touch.b, gap, &rel)) continue;
+        if (trial / 24 % 2) { // the other one is A
+            const kd_smooth swap = touch.a;
+            touch.a = touch.b, touch.b = swap;
+            const kd_mat3 C = rel.C;
+            rel.d = kd_vec_neg(kd_mat_tvec(&C, rel.d));
+            rel.C = (kd_mat3){kd_vec(C.x.x, C.y.x, C.z.x), kd_vec(C.x.y, C.y.y, C.z.y), kd_vec(C.x.z, C.y.z, C.z.z)};
+        }
+        kd_touch_find(&touch, &rel, &at);
+        if (!at.found) fail_msg("trial %d: surfaces %d and %d, no place", trial, (int)def[0].kind, (int)def[1].kind);
+        // a ring may be touched elsewhere as well
+        if (def[1].kind != KD_SURFACE_TORUS) assert_near(at.gap, gap, 1e-9);
+        checked++;
+    }
+    assert_true(checked > 3000);
+}
+
+// A ball beside a ring touches its near side, from wherever it comes
+static void test_ball_and_ring(void **state)
+{
+    (void)state;
+    for (int trial = 0; trial < 400; trial++) {
+        kd_surface_def ring = surface(KD_SURFACE_TORUS), ball = surface(KD_SURFACE_SPHERE);
+        const kd_touch touch = {.a = smooth_of(&ball), .b = smooth_of(&ring)};
+        const kd_vec3  centre = any_vector(1.5); // of the ball in the axes of the ring
+        const double   rho = hypot(centre.x, centre.y) - ring.size[0];
+        const double   apart = hypot(rho, centre.z) - ring.size[1];
+        kd_touch_at    at;
+        kd_relative    rel = {.C = turn_to(kd_vec(0, 0, 1), kd_vec_scale(1 / kd_vec_norm(centre), centre), trial)};
+        ball.size[0] = 0.3;
+        if (apart < 0.05 || hypot(centre.x, centre.y) < 0.1) continue;
+        rel.d = kd_vec_neg(kd_mat_vec(&rel.C, centre));
+        kd_touch_find(&touch, &rel, &at);
+        assert_true(at.found);
+        assert_near(at.gap, apart - ball.size[0], 1e-9);
+    }
+}
+
 // Changes of all levels along a tangent are those of differences of jets; changes of gradients the same
 static void test_tangents(void **state)
 {
@@ -357,8 +415,9 @@ static void test_hertz(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rates),        cmocka_unit_test(test_tangents), cmocka_unit_test(test_nearest),
-        cmocka_unit_test(test_closed_forms), cmocka_unit_test(test_singular), cmocka_unit_test(test_hertz),
+        cmocka_unit_test(test_rates),    cmocka_unit_test(test_found),   cmocka_unit_test(test_ball_and_ring),
+        cmocka_unit_test(test_tangents), cmocka_unit_test(test_nearest), cmocka_unit_test(test_closed_forms),
+        cmocka_unit_test(test_singular), cmocka_unit_test(test_hertz),
     };
     return cmocka_run_group_tests(tests, make_curves, free_curves);
 }

@@ -263,6 +263,34 @@ static void flange_contact(void **state)
     }
 }
 
+// Rolling radius difference and angles of contact of a wheelset over its shift, that rolls as its profiles let it, are those of the
+// plane figure of both profiles: least gaps on both sides that vanish, found by search in Python with splines of its own. The
+// quasi-elastic contact tends to them where the place does not jump.
+static void radius_difference(void **state)
+{
+    static const double own[][4] = {{-0.0075, -0.00429977932, -0.009798758, 0.3680797},
+                                    {-0.005, -0.00104581842, -0.008594947, 0.09299982},
+                                    {-0.003, -0.00071813962, -0.008957898, 0.07158405},
+                                    {-0.001, -5.98763104e-05, -0.01138195, 0.01836074},
+                                    {0, 0, -0.01395035, 0.01395035},
+                                    {0.0012, 7.44679364e-05, -0.01963252, 0.01100703},
+                                    {0.0026, 0.000666357339, -0.06820787, 0.009242425},
+                                    {0.004, 0.000865384151, -0.08120265, 0.008582309},
+                                    {0.006, 0.0012850298, -0.1087732, 0.008913851},
+                                    {0.007, 0.00386964584, -0.31595, 0.009464194}};
+    static const double soft[] = {0, 1e-6}, radius[] = {5e-9, 2e-5}, angle[] = {1e-6, 1e-3};
+    (void)state;
+    for (size_t k = 0; k < sizeof own / sizeof *own; k++)
+        for (int i = 0; i < 2; i++) {
+            char settings[60];
+            snprintf(settings, sizeof settings, "y0=%g soft=%g", own[k][0], soft[i]);
+            run_model("../tests/models/wheelset-shift.yaml", settings, KD_JOINT, 1e-3, 1, &result);
+            assert_close(at(&result, 0, "difference"), own[k][1], radius[i]);
+            assert_close(atan(at(&result, 0, "left")), own[k][2], angle[i]);
+            assert_close(atan(at(&result, 0, "right")), own[k][3], angle[i]);
+        }
+}
+
 // Memory that runs out while the wheelset is read and made into equations is said, and nothing is lost.
 static void out_of_memory(void **state)
 {
@@ -296,6 +324,7 @@ int main(void)
         cmocka_unit_test(hunting_wheelset),
         cmocka_unit_test(wheel_profiles),
         cmocka_unit_test(flange_contact),
+        cmocka_unit_test(radius_difference),
         cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
