@@ -91,7 +91,8 @@ kd_status kd_deformed_thin_stress(const kd_deformed *d, const int *number, int m
         node_of[p] = number ? number[d->place_node[p]] : d->place_node[p];
         n += node_of[p] >= 0;
     }
-    const kd_status status = keep_places(node_of, d->nplaces, n > most ? (n + most - 1) / most : 1, d->stress, arena, thin);
+    const kd_status status =
+        keep_places(node_of, d->nplaces, n > most ? (n + most - 1) / most : 1, d->stress, arena, thin);
     kd_free(node_of);
     return status;
 }

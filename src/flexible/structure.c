@@ -32,6 +32,38 @@ int kd_fe_structure_find(const kd_fe_structure *s, int id)
     return low < s->nnodes && s->id[low] == id ? low : -1;
 }
 
+// Nodes that K connects with a node go to the end of the list, each once; how long it is then
+static int add_neighbours(const kd_fe_structure *s, int node, bool *seen, int *list, int n)
+{
+    for (int d = 0; d < 6; d++) {
+        const int j = s->first[6 * node + d];
+        for (int k = j >= 0 ? s->K.column[j] : 0; j >= 0 && k < s->K.column[j + 1]; k++) {
+            const int other = s->node[s->K.row[k]];
+            if (seen[other] || s->K.value[k] == 0) continue;
+            seen[other] = true;
+            list[n++] = other;
+        }
+    }
+    return n;
+}
+
+int kd_fe_structure_apart(const kd_fe_structure *s)
+{
+    kd_arena scratch = {0};
+    bool    *seen = kd_cut_bool(&scratch, s->nnodes);
+    int     *list = kd_cut_int(&scratch, s->nnodes), apart = -1;
+    if (!scratch.failed && s->n > 0) {
+        int n = 1;
+        list[0] = s->node[0];
+        seen[list[0]] = true;
+        for (int i = 0; i < n; i++) n = add_neighbours(s, list[i], seen, list, n);
+        for (int i = s->n - 1; i >= 0; i--)
+            if (!seen[s->node[i]]) apart = s->node[i];
+    }
+    kd_arena_release(&scratch);
+    return apart;
+}
+
 const kd_node_set *kd_fe_structure_set(const kd_fe_structure *s, const char *name)
 {
     for (int i = 0; i < s->nsets; i++)

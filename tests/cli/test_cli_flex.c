@@ -212,6 +212,17 @@ static void files_have_units(void **state)
     assert_int_equal(
         run_command("cp '" OUT "/si.mas' '" OUT "/w0.mas'; head -n 200 '" OUT "/si.sti' > '" OUT "/w0.sti'").status, 0);
     expect("flex w.yaml", 1, "w0.sti: the stiffness matrix is not symmetric, most in row ");
+    // two lattices side by side that nothing connects
+    assert_int_equal(
+        run_command(
+            "cd '" OUT "' && for m in sti mas; do (cat si.$m; awk '{print $1+36, $2+36, $3}' si.$m) > w0.$m; done "
+            "&& awk -F, '/^[0-9]/ && NF == 4 {print $1+12 \", \" $2 \", \" $3+5 \", \" $4}' si.inp > more.txt && "
+            "awk '/^\\*NODE/ {print; while ((getline line < \"more.txt\") > 0) print line; next} {print}' si.inp > "
+            "w0.inp")
+            .status,
+        0);
+    expect("flex w.yaml", 1, "w0.sti: nothing connects node 13 with node 1)");
+    assert_int_equal(run_command("cd '" OUT "' && cp si.mas w0.mas && cp si.inp w0.inp").status, 0);
     // a stiffness in other units asks for hundreds of modes: the units are named with it
     assert_int_equal(
         run_command("awk '{printf \"%s %s %.17g\\n\", $1, $2, $3/1000}' '" OUT "/si.sti' > '" OUT "/w0.sti'").status,
