@@ -24,7 +24,7 @@ static int first_column(const kd_body *b, const kd_recording *rec)
 
 static void keep_spot(const kd_body *b, const kd_hot_spots *h, int place, kd_cli_hot_spots *out)
 {
-    kd_cli_spot *spot = &out->spot[out->n++];
+    kd_result_spot *spot = &out->spot[out->n++];
     spot->body = b->name;
     spot->mises = h->mises[place];
     spot->signed_mises = h->signed_mises[place];
@@ -58,7 +58,7 @@ static bool make_facts(kd_cli_hot_spots *s)
 {
     s->fact = kd_arena_cut(&s->arena, (size_t)s->n, sizeof *s->fact);
     for (int i = 0; i < s->n; i++) {
-        const kd_cli_spot *spot = &s->spot[i];
+        const kd_result_spot *spot = &s->spot[i];
         char *name = kd_arena_cut(&s->arena, NAME_SIZE, 1), *value = kd_arena_cut(&s->arena, WORDS_SIZE, 1);
         if (s->arena.failed) return false;
         kd_text(name, NAME_SIZE, "%s, %s", spot->body, spot->where);

@@ -7,16 +7,9 @@
 #include "model/model.h"
 #include "results/result.h"
 
-typedef struct kd_cli_spot {
-    const char *body;
-    double      at[3];
-    double      mises, signed_mises, t; // [Pa], [s]
-    char        where[160];
-} kd_cli_spot;
-
 typedef struct kd_cli_hot_spots {
     int                n; // the hottest first, body by body
-    kd_cli_spot       *spot;
+    kd_result_spot    *spot;
     kd_result_setting *fact;  // (n) the same as rows of a table
     kd_result_facts    facts; // of the report
     kd_arena           arena;

@@ -422,6 +422,8 @@ kd_result kd_simulate_result(kd_simulate_task *t, kd_result_setting *settings)
         .nplots = t->channels.nplots,
         .drawing = t->drawing,
         .stress = t->hot_spots.n > 0 ? &t->hot_spots.facts : NULL,
+        .spots = t->hot_spots.spot,
+        .nspots = t->hot_spots.n,
         .plain = t->plain,
         .beside = t->beside,
         .explanation = t->explain ? &t->explanation : NULL,

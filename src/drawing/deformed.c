@@ -10,6 +10,7 @@ enum {
     NUMBERS = 30000, // nodes times shapes of a surface in a page
     MOST_NODES = 4000,
     FEWEST_NODES = 600,
+    PLACES = 2,   // of stress for each node
     FINEST = 4096 // cells along the longest edge
 };
 
@@ -34,7 +35,10 @@ bool kd_deformed_is_sound(const kd_deformed *d, int nbodies)
         return false;
     if (!d->node || (d->nshapes && !d->shape) || (d->ntriangles && !d->triangle) || (d->nlines && !d->line))
         return false;
-    return are_nodes(d->triangle, 3 * d->ntriangles, d->nnodes) && are_nodes(d->line, 2 * d->nlines, d->nnodes) &&
+    if (d->nplaces < 0 || (d->nplaces && (!d->place_node || !d->stress))) return false;
+    return are_nodes(d->place_node, d->nplaces, d->nnodes) &&
+           are_finite(d->stress, 6 * (size_t)d->nplaces * (size_t)d->nshapes) &&
+           are_nodes(d->triangle, 3 * d->ntriangles, d->nnodes) && are_nodes(d->line, 2 * d->nlines, d->nnodes) &&
            are_finite(d->node, 3 * (size_t)d->nnodes) &&
            are_finite(d->shape, 3 * (size_t)d->nnodes * (size_t)d->nshapes);
 }
@@ -132,7 +136,8 @@ static bool fill(const kd_deformed *d, const cell *cells, const int *number, int
 kd_status kd_deformed_thin(const kd_deformed *d, int most, kd_arena *arena, kd_deformed *thin)
 {
     *thin = *d;
-    if (d->nnodes <= most) return KD_OK;
+    if (d->nnodes <= most)
+        return d->nplaces > PLACES * most ? kd_deformed_thin_stress(d, NULL, PLACES * most, arena, thin) : KD_OK;
     kd_vec3 low = kd_deformed_node(d, 0, NULL), high = low;
     for (int i = 1; i < d->nnodes; i++) {
         const kd_vec3 x = kd_deformed_node(d, i, NULL);
@@ -151,6 +156,10 @@ kd_status kd_deformed_thin(const kd_deformed *d, int most, kd_arena *arena, kd_d
             number[cells[i].node] = at;
         }
         good = fill(d, cells, number, kept, arena, thin);
+        // stress at the nodes that stand for their cells
+        for (int i = 1; i < d->nnodes; i++)
+            if (cells[i].key == cells[i - 1].key) number[cells[i].node] = -1;
+        good = good && (d->nplaces == 0 || kd_deformed_thin_stress(d, number, PLACES * most, arena, thin) == KD_OK);
         break;
     }
     kd_free(cells);

@@ -16,7 +16,19 @@ typedef struct kd_deformed {
     const int    *line;     // (nlines x 2) nodes: beams
     const double
         *shape; // (nshapes x nnodes x 3) where the nodes go for an amplitude of 1: column j of Phi (3 nnodes x nshapes)
-} kd_deformed;  // without triangles and lines its nodes are shown as points
+    // stress, where it is known: at places that are drawn at nodes, xx yy zz xy yz zx in the axes of the body
+    int           nplaces;
+    const int    *place_node; // (nplaces) the node of each
+    const double *stress;     // (nshapes x nplaces x 6) for an amplitude of 1 [Pa]
+} kd_deformed;                // without triangles and lines its nodes are shown as points
+
+struct kd_flexible_body;
+// Stress of a part whose nodes `deformed` has. KD_ERR_MEMORY
+kd_status kd_deformed_take_stress(const struct kd_flexible_body *part, kd_arena *arena,
+                                  kd_deformed *deformed) KD_NODISCARD;
+// At most about so many places, at nodes with new numbers (below zero: gone; NULL: as they are). KD_ERR_MEMORY
+kd_status kd_deformed_thin_stress(const kd_deformed *deformed, const int *number, int most, kd_arena *arena,
+                                  kd_deformed *thin) KD_NODISCARD;
 
 // Numbers in range, all finite? What a drawing is given is asked for once.
 bool kd_deformed_is_sound(const kd_deformed *deformed, int nbodies);

@@ -175,7 +175,10 @@ static kd_status add_flexible(kd_drawing *d)
         surface[n] = (kd_deformed){.body = i, .nshapes = m->body[i].nmodes};
         const kd_flexible_body *f = m->body[i].def.read;
         const bool              bare = f->ntriangles + f->nlines == 0;
-        if ((bare ? take_nodes : take_skin)(f, &d->arena, &surface[n++]) < 0) return KD_ERR_MEMORY;
+        if ((bare ? take_nodes : take_skin)(f, &d->arena, &surface[n]) < 0 ||
+            kd_deformed_take_stress(f, &d->arena, &surface[n]) < 0)
+            return KD_ERR_MEMORY;
+        n++;
     }
     return kd_drawing_deform(d, surface, n, read_amplitudes, a);
 }

@@ -183,8 +183,9 @@ static kd_status generate(kd_lines *text, char *line, deck *d, kd_fe_nodes *node
         if (!whole_number(word, &number[i])) return kd_lines_refuse(text, "first, last, step are expected, not", word);
     if (number[1] < number[0]) return kd_lines_refuse(text, "the last node of a set lies before its first", "");
     kd_status status = KD_OK;
+    // numbers between two nodes need not be nodes: the programs leave them out
     for (long id = number[0]; status == KD_OK && id <= number[1]; id += number[2])
-        status = add_to_set(text, &nodes->set[d->set], (int)id);
+        status = add_to_set(text, &nodes->set[d->set], -(int)id);
     return status;
 }
 

@@ -34,7 +34,7 @@ typedef struct kd_fe_nodes {
     struct kd_fe_set {
         char name[80];
         int  n, room;
-        int *id;
+        int *id; // below zero: of a range, the node -id if there is one
     } * set;
     int nsets, sets_room;
     // faces of elements

@@ -287,6 +287,11 @@ kd_status kd_reduction_split(kd_reduction *r, char *message, size_t size)
         if (status == KD_ERR_DECOMPOSITION || (status == KD_OK && kd_factor_negative(r->inner) > 0)) {
             kd_text(message, size,
                     "with its interfaces held the part can still move without force: it is a mechanism, or in pieces");
+            const kd_fe_structure *s = r->structure;
+            const int              apart = s->name ? kd_fe_structure_apart(s) : -1;
+            if (apart >= 0)
+                kd_text_append(message, size, " (%s: nothing connects node %d with node %d)", s->name, s->id[apart],
+                               s->id[s->node[0]]);
             status = KD_ERR_MODEL;
         }
     }

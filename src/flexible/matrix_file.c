@@ -3,6 +3,7 @@
 //   CalculiX  .sti .mas   row column value, one triangle           .dof  node.direction of each row
 //   Abaqus    .mtx        row column value, both triangles
 //   ANSYS     Matrix Market (coordinate real symmetric | general), mapping vector (array integer)
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -202,6 +203,7 @@ static kd_status read_market_head(kd_lines *text, char *line, size_t size, marke
 {
     if (strncmp(line, "%%MatrixMarket", 14) != 0) return KD_OK;
     head->there = true;
+    for (char *c = line; *c; c++) *c = (char)tolower((unsigned char)*c);
     head->symmetric = strstr(line, "symmetric");
     head->array = strstr(line, "array");
     if (strstr(line, "complex") || strstr(line, "pattern") || strstr(line, "skew"))
@@ -235,6 +237,26 @@ static kd_status read_entries(kd_lines *text, entries *e, market_head *head)
     return status;
 }
 
+// Entries of A are sums where places are there twice, which no program writes: a file that was appended to, or both triangles
+// under a head that promises one. Which of the entries comes again.
+static kd_status refuse_twice(kd_lines *text, const entries *e, const kd_sparse_matrix *A)
+{
+    bool *seen = kd_alloc((size_t)kd_sparse_count(A) * sizeof *seen);
+    if (!seen) return KD_ERR_MEMORY;
+    for (int k = 0; k < e->n; k++) {
+        int at = A->column[e->column[k]];
+        while (A->row[at] != e->row[k]) at++;
+        if (seen[at]) {
+            kd_text(text->message, text->size, "%s: the entry of row %d and column %d is there twice", text->path,
+                    e->row[k] + 1, e->column[k] + 1);
+            break;
+        }
+        seen[at] = true;
+    }
+    kd_free(seen);
+    return KD_ERR_FILE;
+}
+
 kd_status kd_fe_parse_matrix(kd_lines *text, kd_arena *arena, kd_sparse_matrix *A)
 {
     entries     e = {0};
@@ -255,6 +277,7 @@ kd_status kd_fe_parse_matrix(kd_lines *text, kd_arena *arena, kd_sparse_matrix *
     // programs write one triangle or both
     if (status == KD_OK && (head.symmetric || e.upper != e.lower)) status = mirror(&e);
     if (status == KD_OK) status = kd_sparse_of_entries(e.order, e.order, e.n, e.row, e.column, e.value, arena, A);
+    if (status == KD_OK && kd_sparse_count(A) < e.n) status = refuse_twice(text, &e, A);
     release_entries(&e);
     return status;
 }

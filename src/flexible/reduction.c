@@ -53,7 +53,8 @@ static kd_status keep_rigid_motions(kd_reduction *r, char *message, size_t size)
 
 // ---- a band ---------------------------------------------------------------------------------------------------------
 
-// The worst expected error of frequencies up to the band: free, and with each interface held
+// The worst expected error of frequencies up to the band: free, and with each interface held. Frequencies of reduced structures lie
+// above the true ones: which of them are in the band is told by what remains without the error.
 static kd_status judge(kd_reduction *r, double band)
 {
     kd_arena  scratch = {0};
@@ -67,10 +68,13 @@ static kd_status judge(kd_reduction *r, double band)
         int count = 0, wanted = 0;
         for (int i = 0; i < r->ninterfaces; i++) held[i] = i == f;
         status = kd_reduction_modes(r, f < 0 ? NULL : held, omega, NULL, &count);
-        while (wanted < count && omega[wanted] <= band) wanted++;
+        while (wanted < count && omega[wanted] <= COVER * band) wanted++;
         if (status == KD_OK && wanted > 0) status = kd_reduction_expect(r, f < 0 ? NULL : held, wanted, omega, error);
-        for (int k = 0; status == KD_OK && k < wanted; k++) r->expected = fmax(r->expected, error[k]);
-        r->judged += wanted;
+        for (int k = 0; status == KD_OK && k < wanted; k++) {
+            if (omega[k] * (1 - error[k]) > band) continue;
+            r->expected = fmax(r->expected, error[k]);
+            r->judged++;
+        }
     }
     kd_arena_release(&scratch);
     return status;

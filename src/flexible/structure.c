@@ -9,6 +9,8 @@
 #include "core/text.h"
 #include "flexible/fe_files.h"
 
+static const double RIGID = 1e-7; // forces that rigid motions may meet, of the stiffest entry
+
 // ---- lookup ---------------------------------------------------------------------------------------------------------
 
 void kd_fe_structure_release(kd_fe_structure *s)
@@ -28,6 +30,38 @@ int kd_fe_structure_find(const kd_fe_structure *s, int id)
             high = middle;
     }
     return low < s->nnodes && s->id[low] == id ? low : -1;
+}
+
+// Nodes that K connects with a node go to the end of the list, each once; how long it is then
+static int add_neighbours(const kd_fe_structure *s, int node, bool *seen, int *list, int n)
+{
+    for (int d = 0; d < 6; d++) {
+        const int j = s->first[6 * node + d];
+        for (int k = j >= 0 ? s->K.column[j] : 0; j >= 0 && k < s->K.column[j + 1]; k++) {
+            const int other = s->node[s->K.row[k]];
+            if (seen[other] || s->K.value[k] == 0) continue;
+            seen[other] = true;
+            list[n++] = other;
+        }
+    }
+    return n;
+}
+
+int kd_fe_structure_apart(const kd_fe_structure *s)
+{
+    kd_arena scratch = {0};
+    bool    *seen = kd_cut_bool(&scratch, s->nnodes);
+    int     *list = kd_cut_int(&scratch, s->nnodes), apart = -1;
+    if (!scratch.failed && s->n > 0) {
+        int n = 1;
+        list[0] = s->node[0];
+        seen[list[0]] = true;
+        for (int i = 0; i < n; i++) n = add_neighbours(s, list[i], seen, list, n);
+        for (int i = s->n - 1; i >= 0; i--)
+            if (!seen[s->node[i]]) apart = s->node[i];
+    }
+    kd_arena_release(&scratch);
+    return apart;
 }
 
 const kd_node_set *kd_fe_structure_set(const kd_fe_structure *s, const char *name)
@@ -98,14 +132,16 @@ static kd_status keep_sets(kd_fe_structure *s, const char *file, const kd_fe_nod
         if (s->arena.failed) break;
         strcpy(name, from->name);
         to->name = name;
+        int there = 0;
         for (int k = 0; k < from->n; k++) {
-            to->node[k] = kd_fe_structure_find(s, from->id[k]);
-            if (to->node[k] < 0)
+            to->node[there] = kd_fe_structure_find(s, abs(from->id[k]));
+            if (to->node[there] < 0 && from->id[k] > 0)
                 return complain(file, message, size, "a set of nodes has node %ld, which does not exist", from->id[k]);
+            there += to->node[there] >= 0;
         }
         // each once
-        qsort(to->node, (size_t)from->n, sizeof *to->node, by_value);
-        for (int k = 0; k < from->n; k++)
+        qsort(to->node, (size_t)there, sizeof *to->node, by_value);
+        for (int k = 0; k < there; k++)
             if (k == 0 || to->node[k] != to->node[k - 1]) to->node[to->n++] = to->node[k];
     }
     return s->arena.failed ? KD_ERR_MEMORY : KD_OK;
@@ -294,11 +330,20 @@ void kd_fe_structure_rigid_motions(const kd_fe_structure *s, kd_vec3 about, doub
     }
 }
 
-static double asymmetry_of(const kd_sparse_matrix *A, kd_arena *arena)
+// The largest difference of an entry from its image, and where it is
+static double asymmetry_of(const kd_sparse_matrix *A, kd_arena *arena, int *row, int *column)
 {
     kd_sparse_matrix At, difference;
+    double           most = 0;
     if (kd_sparse_transpose(A, arena, &At) < 0 || kd_sparse_sum(1, A, -1, &At, arena, &difference) < 0) return NAN;
-    return kd_sparse_largest(&difference) / kd_sparse_largest(A);
+    for (int j = 0; j < difference.columns; j++)
+        for (int k = difference.column[j]; k < difference.column[j + 1]; k++) {
+            if (!(fabs(difference.value[k]) > most)) continue;
+            most = fabs(difference.value[k]);
+            *row = difference.row[k];
+            *column = j;
+        }
+    return most / kd_sparse_largest(A);
 }
 
 static bool is_lumped(const kd_sparse_matrix *M)
@@ -412,24 +457,39 @@ static kd_status refuse(const char *file, char *message, size_t size, const char
     return KD_ERR_MODEL;
 }
 
+// Symmetric, nothing below zero on the diagonal? what: "stiffness" or "mass"
+static kd_status look_at_matrix(const kd_fe_structure *s, const kd_sparse_matrix *A, const char *file, const char *what,
+                                double *asymmetry, kd_arena *arena, char *message, size_t size)
+{
+    static const char *const way[] = {"along x", "along y", "along z", "about x", "about y", "about z"};
+    char                     words[200];
+    int                      i = 0, j = 0;
+    *asymmetry = asymmetry_of(A, arena, &i, &j);
+    if (arena->failed) return KD_ERR_MEMORY;
+    kd_text(words, sizeof words, "the %s matrix is zero", what);
+    if (!(kd_sparse_largest(A) > 0)) return refuse(file, message, size, words);
+    kd_text(
+        words, sizeof words,
+        "the %s matrix is not symmetric, most in row %d and column %d (node %d %s, node %d %s): is the file cut off?",
+        what, i + 1, j + 1, s->id[s->node[i]], way[s->direction[i]], s->id[s->node[j]], way[s->direction[j]]);
+    if (!(*asymmetry <= 1e-6)) return refuse(file, message, size, words);
+    for (int k = 0; k < s->n; k++) {
+        if (!(entry_of(A, k, k) < 0)) continue;
+        kd_text(words, sizeof words, "the %s matrix has a negative entry on its diagonal: row %d (node %d %s)", what,
+                k + 1, s->id[s->node[k]], way[s->direction[k]]);
+        return refuse(file, message, size, words);
+    }
+    return KD_OK;
+}
+
 static kd_status look_at_matrices(const kd_fe_structure *s, kd_fe_structure_facts *f, kd_arena *arena, char *message,
                                   size_t size)
 {
-    const double of_K = asymmetry_of(&s->K, arena), of_M = asymmetry_of(&s->M, arena);
-    if (arena->failed) return KD_ERR_MEMORY;
+    double    of_K = 0, of_M = 0;
+    kd_status status = look_at_matrix(s, &s->K, s->name, "stiffness", &of_K, arena, message, size);
+    if (status == KD_OK) status = look_at_matrix(s, &s->M, s->mass_name, "mass", &of_M, arena, message, size);
+    if (status < 0) return status;
     f->asymmetry = of_K > of_M ? of_K : of_M;
-    if (!(kd_sparse_largest(&s->K) > 0)) return refuse(s->name, message, size, "the stiffness matrix is zero");
-    if (!(kd_sparse_largest(&s->M) > 0)) return refuse(s->mass_name, message, size, "the mass matrix is zero");
-    if (!(f->asymmetry <= 1e-6))
-        return refuse(of_K > 1e-6 ? s->name : s->mass_name, message, size,
-                      of_K > 1e-6 ? "the stiffness matrix is not symmetric: is the file cut off?"
-                                  : "the mass matrix is not symmetric: is the file cut off?");
-    for (int i = 0; i < s->n; i++) {
-        if (entry_of(&s->K, i, i) < 0)
-            return refuse(s->name, message, size, "the stiffness matrix has a negative entry on its diagonal");
-        if (entry_of(&s->M, i, i) < 0)
-            return refuse(s->mass_name, message, size, "the mass matrix has a negative entry on its diagonal");
-    }
     f->lumped = is_lumped(&s->M);
     f->isotropic = is_isotropic(s);
     f->speed = speed_of(s);
@@ -448,16 +508,29 @@ static int held_node(const kd_fe_structure *s)
     return -1;
 }
 
-static kd_status refuse_held(const kd_fe_structure *s, double force, char *message, size_t size)
+// Forces that rigid motions meet, in parts of the stiffest entry: of shifts and of turns, and the node of the largest
+typedef struct met {
+    double shift, turn;
+    int    node;
+} met;
+
+static kd_status refuse_held(const kd_fe_structure *s, const met *m, char *message, size_t size)
 {
-    const int held = held_node(s);
-    char      words[300];
-    kd_text(words, sizeof words, "rigid motions meet forces (%.1e of the stiffest entry): ", force);
+    const int  held = held_node(s);
+    const bool turns_only = !(m->shift > RIGID);
+    char       words[400];
+    kd_text(words, sizeof words, "%s meet forces (%.1e of the stiffest entry, most at node %d): ",
+            turns_only ? "turns of the whole part" : "rigid motions", fmax(m->shift, m->turn), s->id[m->node]);
     if (held >= 0)
         kd_text_append(words, sizeof words,
                        "node %d has no rows; take *BOUNDARY, *RIGID BODY, *EQUATION and *TIE out of the deck for the "
                        "matrices (interfaces are rigid by themselves)",
                        s->id[held]);
+    else if (turns_only)
+        kd_text_append(
+            words, sizeof words,
+            "are nodes in another order or are their places wrong? (C3D8R of CalculiX resist turns where they "
+            "are no bricks with right angles: take C3D8I or C3D20R)");
     else
         kd_text_append(words, sizeof words, "is it supported, are nodes in another order or in other units?");
     return refuse(s->name, message, size, words);
@@ -482,15 +555,22 @@ kd_status kd_fe_structure_check(const kd_fe_structure *s, kd_fe_structure_facts 
         kd_fe_structure_rigid_motions(s, f->centre, R);
         kd_sparse_apply(&s->K, 6, R, AR);
         const double stiffest = kd_sparse_largest(&s->K);
+        met          m = {0};
         for (size_t c = 0; c < 6; c++) {
             double most = 0, moved = 0;
+            int    where = 0;
             for (size_t i = 0; i < (size_t)s->n; i++) {
+                if (fabs(AR[i + c * (size_t)s->n]) > most) where = s->node[i];
                 most = fmax(most, fabs(AR[i + c * (size_t)s->n]));
                 moved = fmax(moved, fabs(R[i + c * (size_t)s->n]));
             }
-            if (moved > 0) f->rigid_force = fmax(f->rigid_force, most / moved / stiffest);
+            const double force = moved > 0 ? most / moved / stiffest : 0;
+            if (force > fmax(m.shift, m.turn)) m.node = where;
+            if (c < 3) m.shift = fmax(m.shift, force);
+            if (c >= 3) m.turn = fmax(m.turn, force);
         }
-        if (!(f->rigid_force < 1e-7)) status = refuse_held(s, f->rigid_force, message, size);
+        f->rigid_force = fmax(m.shift, m.turn);
+        if (!(f->rigid_force < RIGID)) status = refuse_held(s, &m, message, size);
     }
     if (status == KD_ERR_MEMORY) kd_text(message, size, "out of memory");
     kd_arena_release(&arena);

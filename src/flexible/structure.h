@@ -73,6 +73,8 @@ typedef struct kd_fe_structure {
 
 void kd_fe_structure_release(kd_fe_structure *s);
 int  kd_fe_structure_find(const kd_fe_structure *s, int id); // place of a node; -1: there is none
+// A node that no stiffness connects with the first one; -1: the structure is in one piece, or memory is short
+int kd_fe_structure_apart(const kd_fe_structure *s);
 // NULL: there is none
 const kd_node_set *kd_fe_structure_set(const kd_fe_structure *s, const char *name);
 

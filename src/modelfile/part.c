@@ -246,18 +246,26 @@ static void tell_body(kd_part_report *report, const kd_flexible_body *b)
     kd_free(omega);
 }
 
-// Materials have 500 to 20000 kg/m^3, and sound goes through them with 1000 to 12000 m/s
+// Materials have 500 to 20000 kg/m^3, and sound goes through them with 1000 to 12000 m/s, a stiffness off by 1000 with 30 times more or
+// less
 static void warn_of_units(const kd_part_reader *p, kd_part_report *report)
 {
     const double speed = report->facts.speed, density = report->facts.density;
-    const bool   fast = speed < 100 || speed > 3e4, heavy = density < 20 || density > 1e5;
+    const bool   fast = speed < 400 || speed > 3e4, heavy = density < 20 || density > 1e5;
     if (p->structure.nstations > 0 || !(fast || heavy)) return;
     kd_text(report->warning, sizeof report->warning,
-            fast ? "the speed of sound would be about %.2g m/s: are lengths, stiffness and mass in units of the SI? "
-                   "('units' of the structure)"
-                 : "the density would be about %.2g kg/m^3: are lengths, stiffness and mass in units of the SI? "
-                   "('units' of the structure)",
-            fast ? speed : density);
+            fast
+                ? "%s: the speed of sound would be about %.2g m/s: are lengths, stiffness and mass in units of the SI? "
+                  "('units' of the structure)"
+                : "%s: the density would be about %.2g kg/m^3: are lengths, stiffness and mass in units of the SI? "
+                  "('units' of the structure)",
+            p->structure.name, fast ? speed : density);
+}
+
+// A sentence behind others
+static void add_sentence(char *text, size_t size, const char *sentence)
+{
+    if (text && size > 0 && sentence[0]) kd_text_append(text, size, "%s%s", text[0] ? "; " : "", sentence);
 }
 
 static kd_status reduce_structure(kd_part_reader *p, const kd_node *root, kd_flexible_body *body, char *message,
@@ -290,6 +298,8 @@ static kd_status reduce_structure(kd_part_reader *p, const kd_node *root, kd_fle
     report->nodes = p->structure.nnodes - p->structure.ninner;
     warn_of_units(p, report);
     status = kd_reduce(&p->structure, faces, n, &o, &r, message, size);
+    // what looks like too many modes may be units
+    if (status == KD_ERR_MODEL) add_sentence(message, size, report->warning);
     if (status < 0) return status;
     report->shapes = r.n;
     report->normal_modes = r.nmodes;
@@ -299,7 +309,7 @@ static kd_status reduce_structure(kd_part_reader *p, const kd_node *root, kd_fle
     status = kd_flexible_body_make(&r, &reference, modes, damping, body, message, size);
     kd_reduction_release(&r);
     if (status == KD_OK && message && message[0]) {
-        kd_text(report->warning, sizeof report->warning, "%s", message);
+        add_sentence(report->warning, sizeof report->warning, message);
         message[0] = '\0';
     }
     // what it is between pieces comes from the angles of their frames; in a piece it would be of higher order

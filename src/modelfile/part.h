@@ -17,7 +17,7 @@ typedef struct kd_part_report {
     int                   judged;
     int                   nfrequencies;
     double                frequency[KD_PART_FREQUENCIES]; // of the modes of the body, rad/s
-    char                  warning[400];                   // "": none
+    char                  warning[1000];                  // "": none
 } kd_part_report;
 
 // Piece 1 ... pieces of a part of beams; 1, 1: all of a part of any kind.

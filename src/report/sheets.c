@@ -41,6 +41,16 @@ static void put_nodes(kd_json *json, const kd_deformed *d, unsigned char *bytes)
     kd_json_bytes(json, "nodes", bytes, 6 * (size_t)d->nnodes);
 }
 
+// Stress by an amplitude of 1 as parts of its largest component
+static void put_stress(kd_json *json, const kd_deformed *d, int shape, unsigned char *bytes)
+{
+    const size_t  n = 6 * (size_t)d->nplaces;
+    const double *stress = d->stress + (size_t)shape * n, most = largest_of(stress, n, 1);
+    for (size_t i = 0; i < n; i++) round_to(&(rounding){0.0, most, 32767.0}, stress[i], bytes + 2 * i);
+    kd_json_number(json, "pressure", most);
+    kd_json_bytes(json, "stress", bytes, 2 * n);
+}
+
 // first: place of the amplitude of its first shape in a frame of the film
 static void put_sheet(kd_json *json, const kd_scene *s, const kd_deformed *d, int first, unsigned char *bytes)
 {
@@ -53,6 +63,7 @@ static void put_sheet(kd_json *json, const kd_scene *s, const kd_deformed *d, in
     put_nodes(json, d, bytes);
     kd_json_counts(json, "triangles", d->triangle, 3 * d->ntriangles);
     kd_json_counts(json, "lines", d->line, 2 * d->nlines);
+    if (d->nplaces > 0) kd_json_counts(json, "places", d->place_node, d->nplaces);
     // shapes as parts of their largest component; largest: of the amplitude along the film
     kd_json_list(json, "shapes");
     for (int j = 0; j < d->nshapes; j++) {
@@ -63,6 +74,7 @@ static void put_sheet(kd_json *json, const kd_scene *s, const kd_deformed *d, in
         kd_json_number(json, "size", most);
         kd_json_number(json, "largest", largest_of(film->amplitude + first + j, (size_t)film->nframes, width));
         kd_json_bytes(json, "at", bytes, 2 * n);
+        if (d->nplaces > 0) put_stress(json, d, j, bytes);
         kd_json_close(json);
     }
     kd_json_list_close(json);
@@ -71,9 +83,13 @@ static void put_sheet(kd_json *json, const kd_scene *s, const kd_deformed *d, in
 
 void kd_sheets_put(kd_json *json, const kd_scene *s)
 {
-    int most = 0;
-    for (int i = 0; i < s->film.ndeformed; i++) most = s->deformed[i].nnodes > most ? s->deformed[i].nnodes : most;
-    unsigned char *bytes = most > 0 ? kd_alloc(6 * (size_t)most) : NULL;
+    int most = 0; // numbers in a row
+    for (int i = 0; i < s->film.ndeformed; i++) {
+        const kd_deformed *d = &s->deformed[i];
+        most = 3 * d->nnodes > most ? 3 * d->nnodes : most;
+        most = 6 * d->nplaces > most ? 6 * d->nplaces : most;
+    }
+    unsigned char *bytes = most > 0 ? kd_alloc(2 * (size_t)most) : NULL;
     if (!bytes) return;
     kd_json_list(json, "deformed");
     for (int i = 0, first = 0; i < s->film.ndeformed; first += s->deformed[i++].nshapes)

@@ -544,6 +544,24 @@ static kd_status write_rows(FILE *file, const kd_result *r, const extent *e)
     return status;
 }
 
+// Where the stress of flexible bodies is largest
+static void put_spots(kd_json *json, const kd_result *r)
+{
+    if (r->nspots == 0) return;
+    kd_json_list(json, "spots");
+    for (int i = 0; i < r->nspots; i++) {
+        const kd_result_spot *spot = &r->spots[i];
+        kd_json_open(json, NULL);
+        kd_json_text(json, "body", spot->body);
+        kd_json_text(json, "where", spot->where);
+        kd_json_numbers(json, "at", spot->at, 3);
+        kd_json_number(json, "mises", spot->mises);
+        kd_json_number(json, "t", spot->t);
+        kd_json_close(json);
+    }
+    kd_json_list_close(json);
+}
+
 // ---- all ------------------------------------------------------------------------------------------------------------
 static void put_scene(FILE *file, const kd_result *r, const kd_scene *s, const kd_viewer_plot *plots, int nplots,
                       const extent *e)
@@ -561,6 +579,7 @@ static void put_scene(FILE *file, const kd_result *r, const kd_scene *s, const k
     put_channels(&json, r, e);
     put_plots(&json, plots, nplots, e);
     put_events(&json, r->events);
+    put_spots(&json, r);
     kd_block_end(&json);
 }
 

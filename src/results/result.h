@@ -16,6 +16,14 @@ typedef struct kd_result_setting {
     const char *name, *value;
 } kd_result_setting;
 
+// Where a flexible body has a large stress, in its axes, and when
+typedef struct kd_result_spot {
+    const char *body;
+    double      at[3];
+    double      mises, signed_mises, t; // [Pa], [s]
+    char        where[160];
+} kd_result_spot;
+
 // What is to be told about a run instead of certificate and statistics of an integrator.
 typedef struct kd_result_facts {
     const char              *title; // of the list
@@ -48,9 +56,11 @@ typedef struct kd_result {
     const kd_event_log      *events;      // NULL: the equations have none
     const kd_result_facts   *facts;       // NULL: certificate and statistics
     const kd_result_facts   *stress;      // of flexible bodies; may be NULL
-    bool                     plain;       // the page has the small drawing and plots that stand still, not the viewer
-    const struct kd_beside  *beside;      // another run that the viewer shows, too; may be NULL
-    struct kd_running       *running;     // the rows of the table, written while the run went on; may be NULL
+    const kd_result_spot    *spots;       // the same as numbers
+    int                      nspots;
+    bool                     plain;   // the page has the small drawing and plots that stand still, not the viewer
+    const struct kd_beside  *beside;  // another run that the viewer shows, too; may be NULL
+    struct kd_running       *running; // the rows of the table, written while the run went on; may be NULL
 } kd_result;
 
 // Is a column of the recording among those?

@@ -5,6 +5,7 @@
 
 #include "core/failing_allocator.h"
 #include "drawing/drawing.h"
+#include "model/part.h"
 #include "modelfile/files.h"
 #include "report/viewer.h"
 #include "results/markup.h"
@@ -101,6 +102,66 @@ static void thin_surfaces_have_the_same_form(void **state)
         if (most > 60) assert_close(area_of(&t), 1, 0.5 / sqrt((double)most));
         kd_arena_release(&arena);
     }
+}
+
+// Nodes of the plate have the stress xx = x^2, yz = y of shape 0 and zx = x y of shape 1; three places more are nowhere at its nodes.
+static kd_flexible_body make_part(const plate *p, double *place, double *stress)
+{
+    const int n = WIDE * WIDE, all = n + 3;
+    for (int k = 0; k < all; k++) {
+        const int    i = k - 3; // the others come first
+        const double x = i >= 0 ? p->node[3 * i] : 0.5 / WIDE, y = i >= 0 ? p->node[3 * i + 1] : 0.3 / WIDE;
+        place[3 * k] = x, place[3 * k + 1] = y, place[3 * k + 2] = i < 0;
+        stress[6 * k] = x * x, stress[6 * k + 4] = y;
+        stress[6 * (all + k) + 5] = x * y;
+    }
+    return (kd_flexible_body){.nq = SHAPES, .nplaces = all, .place = place, .stress = stress};
+}
+
+// Stress stands at the nodes whose places are the same, and goes with those that remain when a surface becomes small. Without a surface, as
+// beams, all places are drawn at their nearest node, at most so many.
+static void stress_goes_with_the_nodes(void **state)
+{
+    (void)state;
+    static plate           p;
+    static double          place[3 * (WIDE * WIDE + 3)], stress[6 * SHAPES * (WIDE * WIDE + 3)];
+    kd_deformed            d = make_plate(&p, 0);
+    const kd_flexible_body part = make_part(&p, place, stress);
+    kd_arena               own = {0};
+    assert_int_equal(kd_deformed_take_stress(&part, &own, &d), KD_OK);
+    assert_int_equal(d.nplaces, WIDE * WIDE);
+    for (int most = d.nnodes; most >= 1; most = most * 2 / 5) {
+        kd_arena    arena = {0};
+        kd_deformed t;
+        assert_int_equal(kd_deformed_thin(&d, most, &arena, &t), KD_OK);
+        assert_true(kd_deformed_is_sound(&t, 1));
+        assert_int_equal(t.nplaces, t.nnodes);
+        for (int k = 0; k < t.nplaces; k++) {
+            const kd_vec3 x = kd_deformed_node(&t, t.place_node[k], NULL);
+            const double *S = t.stress + 6 * k, *other = t.stress + 6 * (t.nplaces + k);
+            assert_true(S[0] == x.x * x.x && S[4] == x.y && S[1] == 0 && S[5] == 0);
+            assert_true(other[5] == x.x * x.y && other[0] == 0);
+        }
+        kd_arena_release(&arena);
+    }
+    // beams
+    kd_deformed beam = make_plate(&p, 0), few;
+    beam.ntriangles = 0;
+    beam.nnodes = 2; // at x = 0 and at the next node
+    beam.nlines = 1;
+    assert_int_equal(kd_deformed_take_stress(&part, &own, &beam), KD_OK);
+    assert_int_equal(beam.nplaces, part.nplaces);
+    for (int k = 0; k < beam.nplaces; k++) {
+        const double x = place[3 * k], there = p.node[3];
+        if (fabs(x - there / 2) > 1e-9) assert_int_equal(beam.place_node[k], x > there / 2);
+    }
+    assert_int_equal(kd_deformed_thin(&beam, 100, &own, &few), KD_OK);
+    assert_true(few.nplaces <= 200 && few.nplaces > 150 && few.nnodes == 2);
+    for (int k = 0; k < few.nplaces; k++) assert_true(few.place_node[k] == 0 || few.place_node[k] == 1);
+    kd_deformed wrong = few;
+    wrong.nnodes = 1, wrong.nlines = 0;
+    assert_false(kd_deformed_is_sound(&wrong, 1));
+    kd_arena_release(&own);
 }
 
 // What is not sound is refused before anything is drawn.
@@ -358,10 +419,10 @@ static void flexible_bodies_are_drawn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nodes_move_by_shapes),         cmocka_unit_test(thin_surfaces_have_the_same_form),
-        cmocka_unit_test(unsound_surfaces_are_refused), cmocka_unit_test(films_have_amplitudes),
-        cmocka_unit_test(pages_have_nodes_and_shapes),  cmocka_unit_test(memory_may_be_short),
-        cmocka_unit_test(flexible_bodies_are_drawn),
+        cmocka_unit_test(nodes_move_by_shapes),       cmocka_unit_test(thin_surfaces_have_the_same_form),
+        cmocka_unit_test(stress_goes_with_the_nodes), cmocka_unit_test(unsound_surfaces_are_refused),
+        cmocka_unit_test(films_have_amplitudes),      cmocka_unit_test(pages_have_nodes_and_shapes),
+        cmocka_unit_test(memory_may_be_short),        cmocka_unit_test(flexible_bodies_are_drawn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

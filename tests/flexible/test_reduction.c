@@ -174,6 +174,43 @@ static void a_band_is_filled(void **state)
     kd_fe_structure_release(&s);
 }
 
+// A band that ends between a true frequency and the one of the reduced structure, which lies above it: the mode is in the band.
+static void the_end_of_a_band_is_in_it(void **state)
+{
+    (void)state;
+    const bool      left[] = {true, false}, right[] = {false, true};
+    const bool     *held[] = {NULL, left, right};
+    kd_fe_structure s;
+    kd_interface    face[2];
+    char            message[500];
+    if (!read_rod(&s)) skip();
+    rod_interfaces(&s, face);
+    double       exact[3][6];
+    kd_reduction r;
+    assert_int_equal(kd_reduce(&s, face, 2, &(kd_reduction_options){.modes = 2}, &r, message, sizeof message), KD_OK);
+    for (int h = 0; h < 3; h++)
+        assert_int_equal(kd_reduction_exact(&r, held[h], 6, exact[h], message, sizeof message), KD_OK);
+    kd_reduction_release(&r);
+    for (int k = 0; k < 3; k++) {
+        const double               band = exact[0][k] * (1 + 1e-10);
+        const kd_reduction_options o = {.band = band};
+        double                     omega[60], worst = 0;
+        int                        count, in_band = 0;
+        assert_int_equal(kd_reduce(&s, face, 2, &o, &r, message, sizeof message), KD_OK);
+        for (int h = 0; h < 3; h++) {
+            assert_int_equal(kd_reduction_modes(&r, held[h], omega, NULL, &count), KD_OK);
+            for (int i = 0; i < 6 && exact[h][i] <= band; i++, in_band++)
+                worst = fmax(worst, omega[i] / exact[h][i] - 1);
+        }
+        if (!(r.expected > 0.5 * worst && r.expected < 2 * worst))
+            print_error("%d: expected %.3e, true %.3e\n", k, r.expected, worst);
+        assert_int_equal(r.judged, in_band);
+        assert_true(worst > 1e-8 && r.expected > 0.5 * worst && r.expected < 2 * worst);
+        kd_reduction_release(&r);
+    }
+    kd_fe_structure_release(&s);
+}
+
 // The rod at 500 rad/s about z, held at its left end: K_e + W^2 (K0w - B_xx - B_yy) has the frequencies of the program, and with Coriolis
 // terms 2 W int phi_k' e_z~ phi_l those of the full matrices (scipy).
 static void the_rotating_rod_is_stiffened(void **state)
@@ -306,6 +343,7 @@ int main(void)
         cmocka_unit_test(the_rod_has_the_published_reductions),
         cmocka_unit_test(the_expected_error_is_the_true_one),
         cmocka_unit_test(a_band_is_filled),
+        cmocka_unit_test(the_end_of_a_band_is_in_it),
         cmocka_unit_test(the_rotating_rod_is_stiffened),
         cmocka_unit_test(twins_have_one_basis),
         cmocka_unit_test(the_rod_is_held_in_the_mean),

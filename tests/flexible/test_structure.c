@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -171,7 +172,8 @@ static void nodes_in_another_order_are_noticed(void **state)
     kd_fe_structure_facts f;
     char                  message[500] = "";
     assert_int_equal(kd_fe_structure_check(&s, &f, message, sizeof message), KD_ERR_MODEL);
-    assert_non_null(strstr(message, "rigid motions meet forces"));
+    assert_non_null(strstr(message, "turns of the whole part meet forces"));
+    assert_non_null(strstr(message, "most at node "));
     kd_fe_structure_release(&s);
 }
 
@@ -208,12 +210,92 @@ static void surfaces_are_closed(void **state)
     }
 }
 
+static kd_status read_matrix_text(const char *text, kd_sparse_matrix *A, kd_arena *arena, char *message, size_t size)
+{
+    kd_lines lines = {.path = "k", .at = text, .end = text + strlen(text), .message = message, .size = size};
+    return kd_fe_parse_matrix(&lines, arena, A);
+}
+
+// Entries that come twice are no sums, a head that promises one triangle is held to it, in whatever case it is written.
+static void matrices_keep_their_word(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *message; // NULL: right
+    } files[] = {
+        {"1 1 2\n2 1 -1\n2 2 2\n", NULL},
+        {"1 1 2\n1 2 -1\n2 1 -1\n2 2 2\n", NULL},
+        {"1 1 2\n2 1 -1\n2 2 2\n2 1 -1\n", "k: the entry of row 2 and column 1 is there twice"},
+        {"1 1 2\n2 2 2\n1 1 2\n", "k: the entry of row 1 and column 1 is there twice"},
+        {"%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 2\n2 1 -1\n2 2 2\n", NULL},
+        {"%%MatrixMarket MATRIX Coordinate Real Symmetric\n% c\n2 2 3\n1 1 2\n2 1 -1\n2 2 2\n", NULL},
+        {"%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 2\n2 1 -1\n1 2 -1\n2 2 2\n", NULL},
+        {"%%MatrixMarket matrix coordinate real symmetric\n2 2 4\n1 1 2\n2 1 -1\n1 2 -1\n2 2 2\n", "is there twice"},
+        {"%%MatrixMarket matrix coordinate real Skew-Symmetric\n2 2 1\n2 1 -1\n", "symmetric or general"},
+        {"%%MatrixMarket matrix coordinate Complex Hermitian\n2 2 1\n2 1 -1 0\n", "only real or integer"},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char             message[300] = "";
+        kd_arena         arena = {0};
+        kd_sparse_matrix A;
+        const kd_status  status = read_matrix_text(files[i].text, &A, &arena, message, sizeof message);
+        assert_int_equal(status, files[i].message ? KD_ERR_FILE : KD_OK);
+        if (files[i].message) {
+            if (!strstr(message, files[i].message)) print_error("%zu: %s\n", i, message);
+            assert_non_null(strstr(message, files[i].message));
+        } else {
+            // 2 -1; -1 2 by columns
+            const double value[] = {2, -1, -1, 2};
+            assert_int_equal(kd_sparse_count(&A), 4);
+            assert_memory_equal(A.value, value, sizeof value);
+        }
+        kd_arena_release(&arena);
+    }
+}
+
+// Ranges of numbers take the nodes that there are; a number that is listed must be a node.
+static void ranges_leave_out_what_is_not_there(void **state)
+{
+    (void)state;
+    char              message[300] = "", path[3][500];
+    static const char deck[] =
+        "*NSET, NSET=ROW, GENERATE\n10, 40, 5\n*NSET,NSET=MORE\nROW, 7\n*NODE\n40,1,0,0\n10,0,0,0\n30,1,1,0\n7,0,0,1\n";
+    for (int wrong = 0; wrong < 2; wrong++) {
+        const char *text[3] = {"1 1 1\n12 12 1\n", "1 1 1\n12 12 1\n", deck};
+        for (int i = 0; i < 3; i++) {
+            snprintf(path[i], sizeof path[i], KD_BINARY_DIR "/ranges-%d%s", i, i == 2 ? ".inp" : ".mtx");
+            FILE *file = fopen(path[i], "w");
+            assert_non_null(file);
+            fputs(text[i], file);
+            if (i == 2 && wrong) fputs("*NSET,NSET=LIST\n10,15\n", file);
+            assert_int_equal(fclose(file), 0);
+        }
+        const kd_fe_structure_files files = {.stiffness = path[0], .mass = path[1], .nodes = path[2]};
+        kd_fe_structure             s;
+        const kd_status             status = kd_fe_structure_read(&files, &s, message, sizeof message);
+        assert_int_equal(status, wrong ? KD_ERR_FILE : KD_OK);
+        if (wrong) {
+            assert_non_null(strstr(message, "ranges-2.inp: a set of nodes has node 15, which does not exist"));
+            continue;
+        }
+        const kd_node_set *row = kd_fe_structure_set(&s, "row"), *more = kd_fe_structure_set(&s, "MORE");
+        static const int   want_row[] = {1, 2, 3}, want_more[] = {0, 1, 2, 3}; // places of 10, 30, 40 and of 7
+        assert_int_equal(row->n, 3);
+        assert_memory_equal(row->node, want_row, sizeof want_row);
+        assert_int_equal(more->n, 4);
+        assert_memory_equal(more->node, want_more, sizeof want_more);
+        kd_fe_structure_release(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(published_parts_have_their_frequencies),
         cmocka_unit_test(nodes_in_another_order_are_noticed),
         cmocka_unit_test(surfaces_are_closed),
+        cmocka_unit_test(matrices_keep_their_word),
+        cmocka_unit_test(ranges_leave_out_what_is_not_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

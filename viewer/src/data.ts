@@ -14,8 +14,10 @@ export interface Course { name: string; body: number; points: number[] } // a tr
 // a force on a body (0), a reaction (1), a force of what touches (2), whose point of contact is `drop` below along `normal` of `under`
 export interface Load { name: string; kind: number; body: number; r: Vec; under: number; normal: Vec; drop: number; largest: number }
 // a surface that deforms: nodes in 16 bits of the box low .. high, shapes in 16 bits of their size; first: number of its first amplitude
-export interface Shape { size: number; largest: number; at: string }
-export interface Deformed { body: number; paint: number; first: number; low: Vec; high: Vec; nodes: string; triangles: number[]; lines: number[]; shapes: Shape[] }
+// places: the nodes at which stress is drawn, where it is known: six components xx yy zz xy yz zx in 16 bits of `pressure` [Pa]
+export interface Shape { size: number; largest: number; at: string; pressure?: number; stress?: string }
+export interface Deformed { body: number; paint: number; first: number; low: Vec; high: Vec; nodes: string; triangles: number[]; lines: number[]; places?: number[]; shapes: Shape[] }
+export interface Spot { body: string; where: string; at: Vec; mises: number; t: number } // where stress is large, at its worst time
 export interface Trace { body: number; r: Vec; paint: number }
 export interface Channel { name: string; unit: string; bytes: 4 | 8 }
 export interface Plot { title: string; unit: string; log: boolean; channels: number[]; note: string }
@@ -35,6 +37,7 @@ export interface Scene {
   follows: boolean; falls: boolean;
   home?: Vec; // middle of all bodies when the scene was made, of a run that goes on; without: that of the first frame
   channels: Channel[]; plots: Plot[]; events: Event[];
+  spots?: Spot[];
 }
 
 export interface Run {

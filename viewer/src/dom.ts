@@ -63,4 +63,9 @@ export function shortDigits(x: number): string {
   return size >= 1e5 || (size < 1e-3 && size > 0) ? Number(x.toPrecision(4)).toExponential().replace('e+', 'e') : digits(x);
 }
 
+// the unit that leaves few zeros, and how many Pa it is
+export function unitOfStress(largest: number): [number, string] {
+  return largest >= 1e10 ? [1e9, 'GPa'] : largest >= 1e5 ? [1e6, 'MPa'] : largest >= 1e2 ? [1e3, 'kPa'] : [1, 'Pa'];
+}
+
 export const isDark = (): boolean => matchMedia('(prefers-color-scheme: dark)').matches;

@@ -28,7 +28,9 @@ export class Modes {
 
   static async open(root: HTMLElement): Promise<Modes> {
     const modes = [...document.querySelectorAll('script[data-kardan="mode"]')].map(block => JSON.parse(block.textContent ?? '') as Mode);
-    const runs = await Promise.all(modes.map((_, i) => (hasBlock(document, `mode-${i}-scene`) ? readRun(document, `mode-${i}-`) : null)));
+    // a mode has no size, so its stress has none
+    const bare = (run: Run): Run => { run.scene.deformed?.forEach(d => { delete d.places; }); return run; };
+    const runs = await Promise.all(modes.map((_, i) => (hasBlock(document, `mode-${i}-scene`) ? readRun(document, `mode-${i}-`).then(bare) : null)));
     return new Modes(root, modes, runs);
   }
 

@@ -11,7 +11,7 @@ import {isDark} from './dom';
 import {Film} from './film';
 import {makeEverywhere, makeSky, makeSun, setPlainLight} from './light';
 import {Quality} from './quality';
-import {Sheets} from './sheets';
+import {Sheets, type Colouring} from './sheets';
 
 const VIEW_ANGLE = 32; // degrees
 const COURSE = '#b45309';
@@ -141,16 +141,20 @@ export class Stage {
   // ---- surfaces that deform
   private enlarged = 1;                // how many times their deformation is shown
   private longestWay = 0;              // of a node, in truth
-  private readonly coloured = {on: false};
+  private mostStress = 0;              // that is known of
+  private readonly coloured: {how: Colouring} = {how: 'none'};
   private makeSheets(): Sheets {
     const sheets = new Sheets(this.scene, this.world, this.style());
-    sheets.colour(this.coloured.on);
+    sheets.colour(this.coloured.how);
     this.longestWay = sheets.longest(this.film);
+    this.mostStress = sheets.stressed(this.film, this.scene);
     return sheets;
   }
 
   get deforms(): boolean { return this.sheets.count > 0; }
   get longest(): number { return this.longestWay; }
+  get hasStress(): boolean { return this.sheets.hasStress; }
+  get largestStress(): number { return this.mostStress; }
   // so many times that the longest way is a third of the mechanism
   get mostEnlarged(): number { return this.longestWay > 0 ? Math.max(10, 0.35 * this.scene.size / this.longestWay) : 10; }
 
@@ -159,9 +163,9 @@ export class Stage {
     this.place(this.lastTime());
   }
 
-  colourDeformation(on: boolean): void {
-    this.coloured.on = on;
-    this.sheets.colour(on);
+  colourDeformation(how: Colouring): void {
+    this.coloured.how = how;
+    this.sheets.colour(how);
     this.place(this.lastTime());
   }
 
@@ -287,7 +291,9 @@ export class Stage {
   place(t: number): void {
     this.bodies.place(this.film.at(t));
     this.links.place(this.film);
-    this.sheets.place(this.film, this.enlarged, this.longestWay);
+    this.sheets.place(this.film, this.enlarged, this.longestWay, this.mostStress);
+    // a run that goes on may come to more
+    if (this.sheets.loaded > this.mostStress) this.mostStress = this.sheets.loaded;
     for (const [b, group] of this.holders) {
       group.position.copy(this.film.poses[b].r);
       group.quaternion.copy(this.film.poses[b].q);
@@ -295,7 +301,7 @@ export class Stage {
     if (this.otherFilm && this.shadowRun.visible) {
       this.otherBodies!.place(this.otherFilm.at(t));
       this.otherLinks!.place(this.otherFilm);
-      this.otherSheets!.place(this.otherFilm, this.enlarged, this.longestWay);
+      this.otherSheets!.place(this.otherFilm, this.enlarged, this.longestWay, this.mostStress);
     }
     this.placeArrows(t);
     this.placeCamera();
@@ -454,7 +460,7 @@ export class Stage {
       const ghost = new Bodies({...this.scene, solids: this.scene.solids.filter(s => s.body >= 0)}, this.world, this.style(0.16));
       ghost.place(this.film.at(this.film.timeOf(Math.round(k * (this.film.frames - 1) / (COUNT - 1)))));
       const sheets = new Sheets(this.scene, this.world, this.style(0.16));
-      sheets.place(this.film, this.enlarged, this.longestWay);
+      sheets.place(this.film, this.enlarged, this.longestWay, this.mostStress);
       this.ghosts.push(ghost, sheets);
     }
     this.film.at(this.film.timeOf(now));

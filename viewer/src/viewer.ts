@@ -2,8 +2,9 @@
 import {Vector3} from 'three';
 import {Clock} from './clock';
 import type {Plot, Run} from './data';
-import {button, choice, digits, download, make, tick} from './dom';
+import {button, choice, digits, download, make, tick, unitOfStress} from './dom';
 import {Panel, rowAt} from './plots';
+import {RAMP_COLOURS, type Colouring} from './sheets';
 import {Stage} from './stage';
 import {Tree} from './tree';
 
@@ -26,6 +27,7 @@ export class Viewer {
   private readonly facts: HTMLElement;
   private coarse: HTMLElement | null = null;
   private loadTicks: HTMLElement | null = null;
+  private tellStress: (() => void) | null = null;
   private chosen: number[] = []; // at most two: the second one tells the distance
   private bar: {play: HTMLButtonElement; slider: HTMLInputElement; clock: HTMLElement} | null = null;
 
@@ -167,8 +169,41 @@ export class Viewer {
     scale.setAttribute('aria-label', 'how many times the deformation is shown');
     scale.addEventListener('input', () => { stage.enlarge(10 ** Number(scale.value)); tell(); });
     parent.append(told, scale);
-    tick(parent, 'colours by deformation', false, on => stage.colourDeformation(on));
+    const boxes: HTMLInputElement[] = [], scaleOfStress = make('div', 'stresses'), one = (how: Colouring, me: number) => (on: boolean): void => {
+      boxes.forEach((box, i) => { if (i !== me) box.checked = false; });
+      scaleOfStress.hidden = !(on && how === 'stress');
+      stage.colourDeformation(on ? how : 'none');
+    };
+    boxes.push(tick(parent, 'colours by deformation', false, one('ways', 0)));
+    if (stage.hasStress) {
+      boxes.push(tick(parent, 'colours by stress', false, one('stress', 1)));
+      this.makeScale(scaleOfStress, stage);
+      parent.append(scaleOfStress);
+    }
     tell();
+  }
+
+  // the colours of stress with their values, and the hot spots, which lead to their time
+  private makeScale(parent: HTMLElement, stage: Stage): void {
+    const title = make('span', '', parent);
+    parent.hidden = true;
+    make('div', 'ramp', parent).style.background = `linear-gradient(to right, ${RAMP_COLOURS.join(', ')})`;
+    const values = make('div', 'values', parent), value = [0, 1, 2, 3, 4].map(() => make('span', '', values));
+    let told = -1;
+    this.tellStress = (): void => { // a run that goes on may come to more
+      if (told === stage.largestStress) return;
+      told = stage.largestStress;
+      const [size, unit] = unitOfStress(told);
+      title.textContent = `von Mises stress [${unit}]`;
+      value.forEach((span, i) => { span.textContent = String(Number((i / 4 * told / size).toPrecision(3))); });
+    };
+    this.tellStress();
+    const [size, unit] = unitOfStress(stage.largestStress);
+    for (const spot of this.run.scene.spots ?? [])
+      button(parent, `${spot.body}: ${Number((spot.mises / size).toPrecision(4))} ${unit} at ${digits(spot.t)} s`, `hot spot ${spot.where}`, () => {
+        this.clock.pause();
+        this.clock.set(spot.t);
+      });
   }
 
   // arrows of forces and reactions, once the page has their numbers; a live run has none
@@ -255,6 +290,7 @@ export class Viewer {
 
   private moved(t: number): void {
     this.stage?.show(t);
+    this.tellStress?.();
     if (!this.driver) for (const panel of this.panels) panel.follow(t);
     if (this.bar) {
       this.bar.play.textContent = this.clock.playing ? '\u2016' : '\u25b6';

@@ -77,6 +77,28 @@ const status = (port, path, headers = {}) => new Promise((done, fail) => {
   asked.end();
 });
 
+test('flexible bodies bend live, with the colours of their stress on a scale that grows with it', {skip: without}, async () => {
+  const {child, address, ended} = await view(join(root, 'models/rotating-bending.yaml')), {page, errors} = await open(address);
+  await page.getByLabel('colours by stress').check();
+  // the weight comes within 0.1 s of the model
+  await page.waitForFunction(() => window.kardan.stage.film.amplitudes.some(q => Math.abs(q) > 1e-9) && window.kardan.stage.largestStress > 1e7, null, {timeout: 120000});
+  const seen = await page.evaluate(() => {
+    const {stage} = window.kardan, {nodes} = stage.sheets.all[0];
+    return {largest: stage.largestStress, now: nodes.load(stage.film.amplitudes), values: [...document.querySelectorAll('.stresses .values span')].map(s => Number(s.textContent)),
+            title: document.querySelector('.stresses').textContent};
+  });
+  assert.ok(seen.now > 0 && seen.now <= 1.3 * 2.1e8 && seen.largest <= 1.3 * 2.1e8, JSON.stringify(seen));
+  await page.waitForFunction(() => { // values are told with the next picture
+    const values = [...document.querySelectorAll('.stresses .values span')].map(s => Number(s.textContent));
+    return Math.abs(values[4] * 1e6 / window.kardan.stage.largestStress - 1) < 0.05;
+  }, null, {timeout: 60000});
+  assert.ok(seen.title.includes('von Mises stress'));
+  assert.deepEqual(errors, []);
+  await page.close();
+  child.kill('SIGINT');
+  await ended;
+});
+
 test('it runs, pauses, steps and resets; the certificate runs along', {skip: without}, async () => {
   const {child, address} = await view(), {page, errors} = await open(address);
   assert.equal(await page.locator('h1').textContent(), 'Cart and <b>pendulum</b>');
