@@ -352,7 +352,7 @@ static void equal_steps_are_checked_by_periods(void **state)
         kd_verify_run(f.verify, 1.2 * STEPS * f.h);
         for (int i = 0; i < STEPS; i++) {
             assert_int_equal(kd_integrator_step(f.it, INFINITY), KD_OK);
-            assert_int_equal(kd_verify_look(f.verify, &verdict), KD_OK);
+            assert_int_equal(kd_verify_look(f.verify, false, &verdict), KD_OK);
             assert_true(verdict.h >= f.h);
         }
         const long checked = kd_verify_result(f.verify)->checked;
