@@ -1,5 +1,6 @@
 // modes.c: eigenvalues and mode shapes of A in minimal coordinates, and the frequency response.
 #include <complex.h>
+#include <float.h>
 #include <kardan/linearize.h>
 #include <math.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "math/dense.h"
 
 #define TWO_PI 6.28318530717958647692
+#define ROUNDING (16 * DBL_EPSILON) // of the largest entry beside: what accelerations solved for leave of a zero
 
 typedef struct modes_work {
     kd_arena arena;
@@ -104,6 +106,36 @@ static void write_modes(const kd_linear *linear, const modes_work *w, kd_modes *
     m->state_re = state_re, m->state_im = state_im, m->shape_re = shape_re, m->shape_im = shape_im;
 }
 
+// Square root of the mass that moves with state j, by its column of T or S; 0: none
+static double weight(const kd_linear *linear, const double *columns, int j, double *work)
+{
+    const int     nv = linear->nv;
+    const double *x = columns + (size_t)j * (size_t)nv;
+    kd_gemv(nv, nv, 1, linear->M, x, 0, work);
+    const double mass = kd_dot(nv, x, work);
+    return mass > 0 ? sqrt(mass) : 0;
+}
+
+// Entries of A that are rounding beside others of their row become 0: positions and headings that nothing depends on have
+// eigenvalues 0 several times over, and an entry of 1e-15 there moves a slow eigenvalue by 1e-9. Entries of one row are
+// compared among positions, or among velocities, in units in which all states move the same mass.
+static void forget_rounding(const kd_linear *linear, double *A, double *mass, double *work)
+{
+    const int    n = linear->nx, first[] = {0, linear->nposition, linear->nposition + linear->nvelocity};
+    const size_t rows = (size_t)n;
+    for (int j = 0; j < first[2]; j++) mass[j] = weight(linear, j < first[1] ? linear->T : linear->S, j, work);
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < 2; k++) {
+            double largest = 0;
+            for (int j = first[k]; j < first[k + 1]; j++)
+                if (mass[j] > 0) largest = fmax(largest, fabs(A[(size_t)i + (size_t)j * rows]) / mass[j]);
+            for (int j = first[k]; j < first[k + 1]; j++) {
+                double *a = &A[(size_t)i + (size_t)j * rows];
+                if (fabs(*a) <= ROUNDING * largest * mass[j]) *a = 0;
+            }
+        }
+}
+
 // A x = mu x
 static kd_status find_modes(const kd_linear *linear, modes_work *w, kd_modes *m)
 {
@@ -114,8 +146,10 @@ static kd_status find_modes(const kd_linear *linear, modes_work *w, kd_modes *m)
     w->imaginary = kd_cut_double(&w->arena, n);
     w->work = kd_cut_double(&w->arena, kd_eigen_work(n));
     w->order = kd_cut_int(&w->arena, n);
+    double *mass = kd_cut_double(&w->arena, n), *moved = kd_cut_double(&w->arena, m->nv);
     if (w->arena.failed) return KD_ERR_MEMORY;
     if (n > 0) memcpy(w->A, linear->A, (size_t)n * (size_t)n * sizeof(double));
+    forget_rounding(linear, w->A, mass, moved);
     if (kd_eigen(n, w->A, w->real, w->imaginary, w->V, w->work) != 0) return KD_ERR_DECOMPOSITION;
     sort(n, w);
     write_modes(linear, w, m, m->memory);

@@ -173,7 +173,8 @@ void kd_cosim_read_energy(reader *r, const kd_node *node)
         const kd_node *pair = &node->item[i];
         if (pair->type != KD_NODE_LIST || pair->n != 2 || c->nbonds == KD_COSIM_MOST_BONDS) {
             kd_cosim_say(r, pair,
-                c->nbonds == KD_COSIM_MOST_BONDS ? "there are too many pairs" : "two inputs are expected here");
+                         c->nbonds == KD_COSIM_MOST_BONDS ? "there are too many pairs"
+                                                          : "two inputs are expected here");
             return;
         }
         const kd_bond bond = {connection_of(r, &pair->item[0]), connection_of(r, &pair->item[1])};
@@ -232,8 +233,9 @@ void kd_cosim_read_joints(reader *r, const kd_node *node)
         if (type) (void)kd_cosim_choice(r, type, "between systems there is no joint", TYPES, 1);
         if (!frames || frames->type != KD_NODE_LIST || frames->n != 2 || c->nrows_joined == 3 * MOST_JOINTS) {
             kd_cosim_say(r, value,
-                c->nrows_joined == 3 * MOST_JOINTS ? "there are too many joints"
-                                                   : "two frames are expected here: frames: [car.hook, trailer.eye]");
+                         c->nrows_joined == 3 * MOST_JOINTS
+                             ? "there are too many joints"
+                             : "two frames are expected here: frames: [car.hook, trailer.eye]");
             continue;
         }
         // three rows, one for each axis, with both ends

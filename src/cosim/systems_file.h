@@ -15,7 +15,8 @@ typedef struct kd_cosim_reader {
 
 void kd_cosim_say(kd_cosim_reader *r, const kd_node *node, const char *what);
 bool kd_cosim_is_scalar(kd_cosim_reader *r, const kd_node *node, const char *what); // what: said where it is none
-int  kd_cosim_choice(kd_cosim_reader *r, const kd_node *node, const char *what, const char *const *words, int n); // -1: none
+int  kd_cosim_choice(kd_cosim_reader *r, const kd_node *node, const char *what, const char *const *words,
+                     int n); // -1: none
 
 // ---- connections_file.c: sections behind those of the systems ---------------------------------------------------------
 void kd_cosim_read_connections(kd_cosim_reader *r, const kd_node *node);

@@ -16,12 +16,12 @@
 #include <math.h>
 #include <string.h>
 
-static const double SLOW = 0.9;      // rate of convergence that is given up
-static const double DOUBTFUL = 0.5;  // rate of two increments that a third one must confirm
-static const int    MOST_SHRUNK = 3; // times in a row that the step became much shorter with the same derivatives
-static const double OUTGROWN = 1000; // times the step of the derivatives
-static const int    WORTH = 16;   // iterations beyond the first: new factors cost 3 to 8 and save few of them (bdf.md)
-static const double AGEING = 1.5; // growth of a measured rate in a step without measurement
+static const double SLOW = 0.9;        // rate of convergence that is given up
+static const double DOUBTFUL = 0.5;    // rate of two increments that a third one must confirm
+static const int    MOST_SHRUNK = 3;   // times in a row that the step became much shorter with the same derivatives
+static const double OUTGROWN = 1000;   // times the step of the derivatives
+static const int    WORTH = 8;         // iterations that new factors cost, about
+static const double AGEING = 1.5;      // growth of a measured rate in a step without measurement
 static const double VANISHING = 1e-40; // increment that is nothing, in tolerances; squares of smaller ones underflow
 static const double ROUNDING = 100;    // increments below this many units in the last place are converged
 static const double HELD = 0.9;        // cosine and least ratio of increments of a point that a wrong matrix holds

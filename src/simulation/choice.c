@@ -64,6 +64,8 @@ struct kd_choice {
     kd_arena       arena;
     kd_inputs      inputs;
     kd_method_pair explicit_method, implicit_method;
+    kd_method_pair retreat;       // what takes the place of implicit_method where that gets no further; itself: nothing
+    bool           retreated;     // it has
     kd_dae        *flow;          // x' = f(t, x) of the equations; NULL: there is no explicit method
     kd_state      *state;         // discrete states and active rows of flow
     int            n;             // of x
@@ -374,7 +376,9 @@ kd_status kd_choice_create(kd_eom_data *point, const kd_inputs *inputs, const kd
     const char *why_not = why_not_explicit(kd_eom_data_eom(point), opt);
     if (inputs) self->inputs = *inputs;
     self->explicit_method = (kd_method_pair){KD_ODE, KD_DOP853};
-    self->implicit_method = implicit_of(point, &self->inputs, x, opt, &self->cost);
+    self->implicit_method = self->retreat = implicit_of(point, &self->inputs, x, opt, &self->cost);
+    // both take the same form, so that the motion goes on from where it is
+    if (self->implicit_method.formulation == KD_PSF) self->retreat.integrator = KD_RADAU;
     self->radius = self->left_radius = NAN;
     self->worth = self->cost * accurate_ratio(opt, self->implicit_method.integrator);
     // h rho that stability allows, or that is beyond what accuracy does where the fastest motion takes part; where implicit
@@ -442,6 +446,26 @@ double kd_choice_stable_step(const kd_choice *self)
 double kd_choice_cost(const kd_choice *self)
 {
     return self->cost;
+}
+
+bool kd_choice_may_retreat(const kd_choice *self)
+{
+    return self->implicit_method.integrator != self->retreat.integrator;
+}
+
+bool kd_choice_has_retreated(const kd_choice *self)
+{
+    return self->retreated;
+}
+
+void kd_choice_retreat(kd_choice *self)
+{
+    if (!kd_choice_may_retreat(self)) return;
+    self->implicit_method = self->retreat;
+    self->retreated = true;
+    // its steps cost what they cost, and are as exact as explicit ones
+    self->cost /= SPARSE_COST;
+    self->worth = INFINITY;
 }
 
 // ---- along the motion -----------------------------------------------------------------------------------------------

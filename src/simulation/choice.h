@@ -33,5 +33,9 @@ bool kd_choice_look(kd_choice *self, const kd_state *x, double h, bool advised);
 double kd_choice_radius(const kd_choice *self);
 double kd_choice_stable_step(const kd_choice *self); // [s] that stability allows an explicit method at that radius
 double kd_choice_cost(const kd_choice *self);        // R: of an implicit step over that of an explicit one
+// Where bdf on psf gets no further, as at tolerances near the rounding of its history, radau takes its place for good.
+bool kd_choice_may_retreat(const kd_choice *self);
+bool kd_choice_has_retreated(const kd_choice *self);
+void kd_choice_retreat(kd_choice *self);
 
 #endif

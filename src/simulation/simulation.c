@@ -391,15 +391,14 @@ static kd_status leave_past(kd_simulation *s)
 
 // ---- another method -------------------------------------------------------------------------------------------------
 
-// A step of the present method, or of the implicit one where the explicit one cannot make it
+// A step of the present method, or of another one where it cannot make it
 static kd_status chosen_step(kd_simulation *s, double target)
 {
     kd_status status = kd_simulation_reconsider(s);
     if (status >= 0) status = leave_past(s);
     if (status >= 0) status = standing_step(s, target);
     if (!kd_simulation_is_curable(s, status)) return status;
-    s->message[0] = '\0';
-    status = kd_simulation_change_method(s, "as the explicit method gets no further");
+    status = kd_simulation_cure(s);
     return status < 0 ? status : standing_step(s, target);
 }
 

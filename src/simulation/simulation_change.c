@@ -96,8 +96,8 @@ kd_status kd_simulation_switch(kd_simulation *s, bool implicit)
     return KD_OK;
 }
 
-// The other choice goes on from x, with about the step of the one before
-kd_status kd_simulation_change_method(kd_simulation *s, const char *why)
+// This choice goes on from x, with about the step of the one before
+static kd_status change_method(kd_simulation *s, bool implicit, const char *why)
 {
     const double  h = kd_integrator_time(s->integrator) - kd_integrator_time_old(s->integrator);
     double        t;
@@ -106,7 +106,7 @@ kd_status kd_simulation_change_method(kd_simulation *s, const char *why)
     kd_formulation_unpack(s->dae, t, x, s->x);
     kd_status status = kd_simulation_set_acceleration(s, t, x, s->x);
     if (status < 0) return status;
-    status = kd_simulation_switch(s, !s->implicit);
+    status = kd_simulation_switch(s, implicit);
     if (status < 0) return status;
     // counters of a form that is used again were counted
     const kd_stats again = kd_integrator_stats(s->integrator);
@@ -133,15 +133,23 @@ kd_status kd_simulation_reconsider(kd_simulation *s)
                 ? "as stability limits steps to %.2g s (fastest motion %.2g 1/s)"
                 : "as steps of %.2g s are short beside what moves (fastest motion %.2g 1/s, which has died out)",
             h, kd_choice_radius(s->choice));
-    return kd_simulation_change_method(s, why);
+    return change_method(s, !s->implicit, why);
 }
 
-// An explicit method that gets no further: the implicit one may
+// A method that gets no further: another one may
 bool kd_simulation_is_curable(const kd_simulation *s, kd_status status)
 {
-    return s->choice && kd_choice_may_change(s->choice) && !s->implicit &&
-           (status == KD_ERR_STEP_TOO_SMALL || status == KD_ERR_RETRY_FAILED || status == KD_ERR_DECOMPOSITION ||
-            status == KD_ERR_SINGULAR_MASS);
+    const bool stuck = status == KD_ERR_STEP_TOO_SMALL || status == KD_ERR_RETRY_FAILED ||
+                       status == KD_ERR_DECOMPOSITION || status == KD_ERR_SINGULAR_MASS;
+    return stuck && s->choice && (s->implicit ? kd_choice_may_retreat(s->choice) : kd_choice_may_change(s->choice));
+}
+
+kd_status kd_simulation_cure(kd_simulation *s)
+{
+    s->message[0] = '\0';
+    if (!s->implicit) return change_method(s, true, "as the explicit method gets no further");
+    kd_choice_retreat(s->choice);
+    return change_method(s, true, "as bdf gets no further");
 }
 
 // ---- queries --------------------------------------------------------------------------------------------------------

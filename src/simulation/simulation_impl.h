@@ -108,7 +108,7 @@ kd_status     kd_simulation_state_inside(double t, kd_state *x, void *context); 
 // ---- simulation_change.c --------------------------------------------------------------------------------------------
 
 kd_verification kd_simulation_own_verification(const kd_simulation *s); // what the present method found
-kd_status       kd_simulation_change_method(kd_simulation *s, const char *why);
+kd_status       kd_simulation_cure(kd_simulation *s); // another method, where the present one gets no further
 kd_status       kd_simulation_reconsider(kd_simulation *s);
 // The other method in place of the present one, without a start
 kd_status kd_simulation_switch(kd_simulation *s, bool implicit);

@@ -120,12 +120,28 @@ static void check_forces(kd_archive *a, kd_simulation *s)
 
 // ---- the walk -------------------------------------------------------------------------------------------------------
 
+// A choice that took radau in place of bdf goes on with it; there is no way back
+static void restore_retreat(kd_archive *a, kd_simulation *s, bool retreated)
+{
+    const bool has = s->choice && kd_choice_has_retreated(s->choice);
+    if (has == retreated) return;
+    if (has || !s->choice || !kd_choice_may_retreat(s->choice)) {
+        kd_archive_fail(a, KD_ERR_SAVED, "the method is another one");
+        return;
+    }
+    kd_choice_retreat(s->choice);
+    if (s->implicit && kd_simulation_switch(s, true) < 0) kd_archive_fail(a, KD_ERR_SAVED, "the method cannot be made");
+}
+
 // Forms and integrator: where the simulation chooses its method, the present one and the one before
 static void archive_method(kd_archive *a, kd_simulation *s)
 {
     bool implicit = s->implicit, form[] = {s->form[0] != NULL, s->form[1] != NULL};
+    bool retreated = s->choice && kd_choice_has_retreated(s->choice);
     kd_archive_bool(a, &implicit);
+    kd_archive_bool(a, &retreated);
     kd_archive_bools(a, form, 2);
+    if (kd_archive_good(a) && a->reads) restore_retreat(a, s, retreated);
     if (kd_archive_good(a) && (!form[implicit] || (!s->choice && implicit != s->implicit)))
         kd_archive_fail(a, KD_ERR_SAVED, "the method is another one");
     if (!kd_archive_good(a)) return;

@@ -228,11 +228,21 @@ KD_INLINE void put_entries(const int *column, double *values, int a, int l, cons
     }
 }
 
-// n is known to the compiler
-KD_INLINE void put_up_to_four(const int *column, double *values, int a, int l, const int g, int n, const bool own,
-                              four M[4])
+// The same number by number: of large trees these are few, and one piece of code will do
+__attribute__((noinline)) static void put_plainly(const int *column, double *values, int a, int l, int g, int n,
+                                                  bool own, const double (*M)[4])
 {
-    if (n >= 4)
+    for (int i = 0; i < g; i++)
+        for (int k = own ? i : 0; k < n; k++) values[column[a + i] + l + k] = values[column[l + k] + a + i] = M[i][k];
+}
+
+// n is known to the compiler, but for large trees
+KD_INLINE void put_up_to_four(const int *column, double *values, int a, int l, const int g, int n, const bool own,
+                              const bool large, four M[4])
+{
+    if (large)
+        put_plainly(column, values, a, l, g, n < 4 ? n : 4, own, (const double(*)[4])M);
+    else if (n >= 4)
         put_entries(column, values, a, l, g, 4, own, M);
     else if (n == 3)
         put_entries(column, values, a, l, g, 3, own, M);
@@ -247,11 +257,12 @@ KD_INLINE void fill_some(const kd_tree *tree, const struct kd_tree_work *work, c
                          const int g, const int stride, double *values)
 {
     const double *S = work->S + a, *IS = work->IS;
+    const bool    large = stride != KD_ROWS_STRIDE;
     four          M[4];
     // the entry of row k stands in column l at column[l] + place + k
     double *from = values + chain->place;
     dot_four(S, IS + a, stride, g, M);
-    put_up_to_four(tree->column, from, a, a, g, chain->end - a, true, M);
+    put_up_to_four(tree->column, from, a, a, g, chain->end - a, true, large, M);
     int l = a + 4;
     for (; l + 4 <= chain->end; l += 4) {
         dot_four(S, IS + l, stride, g, M);
@@ -259,7 +270,7 @@ KD_INLINE void fill_some(const kd_tree *tree, const struct kd_tree_work *work, c
     }
     if (l >= chain->end) return;
     dot_four(S, IS + l, stride, g, M);
-    put_up_to_four(tree->column, from, a, l, g, chain->end - l, false, M);
+    put_up_to_four(tree->column, from, a, l, g, chain->end - l, false, large, M);
 }
 
 // Columns of M in the pattern, of rigid bodies: chain by chain (kd_chain), both triangles from S_k' (Ic S_l), l at or behind k
