@@ -116,24 +116,26 @@ static double weight(const kd_linear *linear, const double *columns, int j, doub
     return mass > 0 ? sqrt(mass) : 0;
 }
 
-// Entries of A that are rounding beside others of their row become 0: positions and headings that nothing depends on have
-// eigenvalues 0 several times over, and an entry of 1e-15 there moves a slow eigenvalue by 1e-9. Entries of one row are
-// compared among positions, or among velocities, in units in which all states move the same mass.
-static void forget_rounding(const kd_linear *linear, double *A, double *mass, double *work)
+// Positions and headings that nothing depends on have eigenvalues 0, several times over, and an entry of 1e-15 in their
+// column moves a slow eigenvalue by 1e-9: columns that are rounding in every row become 0, beside the largest entry of the
+// row among positions, or among velocities, in units in which all states move the same mass.
+static void forget_rounding(const kd_linear *linear, double *A, double *mass, double *largest, double *work)
 {
     const int    n = linear->nx, first[] = {0, linear->nposition, linear->nposition + linear->nvelocity};
     const size_t rows = (size_t)n;
     for (int j = 0; j < first[2]; j++) mass[j] = weight(linear, j < first[1] ? linear->T : linear->S, j, work);
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < 2; k++) {
-            double largest = 0;
-            for (int j = first[k]; j < first[k + 1]; j++)
-                if (mass[j] > 0) largest = fmax(largest, fabs(A[(size_t)i + (size_t)j * rows]) / mass[j]);
-            for (int j = first[k]; j < first[k + 1]; j++) {
-                double *a = &A[(size_t)i + (size_t)j * rows];
-                if (fabs(*a) <= ROUNDING * largest * mass[j]) *a = 0;
-            }
+    for (int k = 0; k < 2; k++) {
+        memset(largest, 0, rows * sizeof *largest);
+        for (int j = first[k]; j < first[k + 1]; j++)
+            for (int i = 0; i < n && mass[j] > 0; i++)
+                largest[i] = fmax(largest[i], fabs(A[(size_t)i + (size_t)j * rows]) / mass[j]);
+        for (int j = first[k]; j < first[k + 1]; j++) {
+            double *column = A + (size_t)j * rows;
+            bool    rounding = true;
+            for (int i = 0; i < n && rounding; i++) rounding = fabs(column[i]) <= ROUNDING * largest[i] * mass[j];
+            if (rounding) memset(column, 0, rows * sizeof *column);
         }
+    }
 }
 
 // A x = mu x
@@ -146,10 +148,11 @@ static kd_status find_modes(const kd_linear *linear, modes_work *w, kd_modes *m)
     w->imaginary = kd_cut_double(&w->arena, n);
     w->work = kd_cut_double(&w->arena, kd_eigen_work(n));
     w->order = kd_cut_int(&w->arena, n);
-    double *mass = kd_cut_double(&w->arena, n), *moved = kd_cut_double(&w->arena, m->nv);
+    double *mass = kd_cut_double(&w->arena, n), *largest_of_row = kd_cut_double(&w->arena, n);
+    double *moved = kd_cut_double(&w->arena, m->nv);
     if (w->arena.failed) return KD_ERR_MEMORY;
     if (n > 0) memcpy(w->A, linear->A, (size_t)n * (size_t)n * sizeof(double));
-    forget_rounding(linear, w->A, mass, moved);
+    forget_rounding(linear, w->A, mass, largest_of_row, moved);
     if (kd_eigen(n, w->A, w->real, w->imaginary, w->V, w->work) != 0) return KD_ERR_DECOMPOSITION;
     sort(n, w);
     write_modes(linear, w, m, m->memory);
