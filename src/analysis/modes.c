@@ -152,7 +152,7 @@ static kd_status find_modes(const kd_linear *linear, modes_work *w, kd_modes *m)
     double *moved = kd_cut_double(&w->arena, m->nv);
     if (w->arena.failed) return KD_ERR_MEMORY;
     if (n > 0) memcpy(w->A, linear->A, (size_t)n * (size_t)n * sizeof(double));
-    forget_rounding(linear, w->A, mass, largest_of_row, moved);
+    if (n > 0) forget_rounding(linear, w->A, mass, largest_of_row, moved);
     if (kd_eigen(n, w->A, w->real, w->imaginary, w->V, w->work) != 0) return KD_ERR_DECOMPOSITION;
     sort(n, w);
     write_modes(linear, w, m, m->memory);

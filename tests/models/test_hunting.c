@@ -126,12 +126,64 @@ static void critical_speed_parts_decay_from_growth(void **state)
     }
 }
 
+static void run_to(kd_simulation *simulation, double t)
+{
+    const kd_status status = kd_simulation_run(simulation, t);
+    must(status, kd_simulation_message(simulation));
+}
+
+static kd_simulation *simulation_of(subject *s)
+{
+    char                  message[1000] = "";
+    kd_simulation        *simulation = NULL;
+    kd_simulation_options opt = kd_simulation_options_default();
+    opt.rtol = 1e-9, opt.atol = 1e-13;
+    must(kd_simulation_create(s->eom, kd_system_inputs(s->system), &opt, s->x, &simulation, message, sizeof message),
+         message);
+    return simulation;
+}
+
+// Where the chosen bdf gets no further, as near the rounding of its history, radau goes on, says so, and does so in a
+// restored simulation, too: same bits.
+static void retreats_are_saved(void **state)
+{
+    (void)state;
+    subject        a = open_wheelset(23.05506, 6400, 0.0262, 1e-5), b = open_wheelset(23.05506, 6400, 0.0262, 1e-5);
+    kd_simulation *first = simulation_of(&a), *second = simulation_of(&b);
+    char           message[1000] = "";
+    kd_saved      *saved = NULL;
+    run_to(first, 0.1);
+    assert_int_equal(kd_simulation_changes(first), 1);
+    assert_non_null(strstr(kd_simulation_message(first), "on psf with radau, as bdf gets no further"));
+    must(kd_simulation_save(first, &saved, message, sizeof message), message);
+    must(kd_simulation_restore(second, saved, message, sizeof message), message);
+    run_to(first, 0.2);
+    run_to(second, 0.2);
+    assert_memory_equal(a.x->p, b.x->p, (size_t)kd_eom_dims(a.eom).np * sizeof(double));
+    assert_memory_equal(a.x->v, b.x->v, (size_t)kd_eom_dims(a.eom).nv * sizeof(double));
+    // the other way round is refused: there is no way back to bdf
+    subject        c = open_wheelset(23.05506, 6400, 0.0262, 1e-5);
+    kd_simulation *fresh = simulation_of(&c);
+    kd_saved      *early = NULL;
+    must(kd_simulation_save(fresh, &early, message, sizeof message), message);
+    assert_int_equal(kd_simulation_restore(second, early, message, sizeof message), KD_ERR_SAVED);
+    kd_saved_destroy(saved);
+    kd_saved_destroy(early);
+    kd_simulation_destroy(first);
+    kd_simulation_destroy(second);
+    kd_simulation_destroy(fresh);
+    close_model(&a);
+    close_model(&b);
+    close_model(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(linear_wave_is_klingels),
         cmocka_unit_test(simulated_wave_is_klingels),
         cmocka_unit_test(critical_speed_parts_decay_from_growth),
+        cmocka_unit_test(retreats_are_saved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
