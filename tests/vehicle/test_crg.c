@@ -196,6 +196,61 @@ static void refused(const char *end, const char *format, const char *rest, const
     assert_null(crg);
 }
 
+// The head says each thing once, and where sections without a place of their own are; data are whole.
+static void refuses_doubtful(void **state)
+{
+    static const char curve[] = "D:reference line phi,rad\nD:long section 1,m\nD:long section 2,m\n$$$$\n";
+    static const char two[] = "D:long section 1,m\nD:long section 2,m\n$$$$\n";
+    char              rest[600];
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        kd_crg *crg = NULL;
+        char    text[900], message[300] = "";
+        snprintf(text, sizeof text,
+                 "$ROAD_CRG\nREFERENCE_LINE_END_U = 2\nREFERENCE_LINE_INCREMENT = 2\nLONG_SECTION_V_%s = 1\n"
+                 "$KD_DEFINITION\n#:LRFI\n%s 0.1000000 0.2000000\n 0.3000000 0.4000000\n",
+                 i ? "RIGHT" : "LEFT", two);
+        assert_int_equal(kd_crg_parse("a.crg", text, strlen(text), &crg, message, sizeof message), KD_ERR_FILE);
+        assert_string_equal(message,
+                            "a.crg:9: sections need LONG_SECTION_V_RIGHT, and LONG_SECTION_V_LEFT or _INCREMENT");
+    }
+    refused("2\nREFERENCE_LINE_END_U = 4", "LRFI", two, "a.crg:6: this is given twice: 'reference_line_end_u'");
+    snprintf(rest, sizeof rest, "D:reference line slope,m/m\nD:reference line slope,m/m\n%s", two);
+    refused("2", "LRFI", rest, "a.crg:12: this channel is there twice: 'reference line slope'");
+    refused("2", "LRFI", "D:long section at v = left,m\n", "a.crg:11: a number is expected, not ' left,m'");
+    // the last number has lost its end
+    snprintf(rest, sizeof rest, "%s 0.1000000 0.2000000\n 0.3000000 0.40", two);
+    refused("2", "LRFI", rest, "a.crg:15: the data end too early");
+    // headings in degrees
+    for (int i = 0; i < 2; i++) {
+        snprintf(rest, sizeof rest,
+                 "%s 0.0000000 0.2000000 0.2000000\n%10.7f 0.2000000 0.2000000\n%10.6f 0.2000000 0.2000000\n", curve,
+                 i ? 30.0 : 0.1, 45.0);
+        char sentence[200];
+        snprintf(sentence, sizeof sentence,
+                 "a.crg:%d: the heading is, or changes at once, by more than a turn: is it in degrees?", i ? 16 : 17);
+        refused("4", "LRFI", rest, sentence);
+    }
+}
+
+// Binary numbers of 64 bits that are read as 32 bits leave a rest, which is not what fills a record of 80 bytes up; that is passed over.
+static void rest_of_binary(void **state)
+{
+    static const char head[] =
+        "$ROAD_CRG\nREFERENCE_LINE_END_U = 2\nREFERENCE_LINE_INCREMENT = 2\nLONG_SECTION_V_RIGHT = -1\n"
+        "LONG_SECTION_V_LEFT = 1\n$KD_DEFINITION\n#:KRBI\nD:long section 1,m\nD:long section 2,m\n$$$$\n";
+    char text[1000] = {0}, message[300] = "";
+    (void)state;
+    memcpy(text, head, sizeof head);
+    for (size_t rest = 0; rest <= 80; rest++) {
+        kd_crg         *crg = NULL;
+        const kd_status status =
+            kd_crg_parse("a.crg", text, sizeof head - 1 + 16 + rest, &crg, message, sizeof message);
+        if ((status == KD_OK) != (rest == 0 || rest == 64)) fail_msg("%zu bytes: %s", rest, message);
+        kd_crg_destroy(crg);
+    }
+}
+
 // Each wrong file is refused in one sentence.
 static void refuses(void **state)
 {
@@ -242,6 +297,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(published_points), cmocka_unit_test(slopes),
                                        cmocka_unit_test(constants),        cmocka_unit_test(unknown_names),
-                                       cmocka_unit_test(ranges),           cmocka_unit_test(refuses)};
+                                       cmocka_unit_test(ranges),           cmocka_unit_test(refuses_doubtful),
+                                       cmocka_unit_test(rest_of_binary),   cmocka_unit_test(refuses)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
