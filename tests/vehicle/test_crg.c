@@ -12,41 +12,63 @@
 #include "flexible/published.h"
 #include "vehicle/crg.h"
 
-// Elevations over u and v, places of the points, and elevations over x and y agree with the published ones.
+// Elevations over u and v, places of the points, and elevations over x and y agree with those of a table; the number of its rows
+static int compare_points(const char *road, const char *table)
+{
+    char    line[400], message[400] = "";
+    int     points = 0;
+    kd_crg *crg = NULL;
+    if (kd_crg_read(road, &crg, message, sizeof message) != KD_OK) fail_msg("%s", message);
+    FILE *file = fopen(table, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof line, file));
+    while (fgets(line, sizeof line, file)) {
+        double u, v, z, x, y, px, py, at[3], uv[2];
+        if (sscanf(line, "%lf,%lf,%lf,%lf,%lf", &u, &v, &z, &x, &y) != 5) fail_msg("%s", line);
+        kd_crg_place(crg, u, v, &px, &py);
+        kd_crg_at(crg, x, y, at, uv);
+        if (!(fabs(kd_crg_elevation(crg, u, v) - z) < 1e-9))
+            fail_msg("%s: %g at %g, %g", table, kd_crg_elevation(crg, u, v), u, v);
+        if (!(hypot(px - x, py - y) < 1e-9)) fail_msg("%s: %g, %g is at %.12g, %.12g", table, u, v, px, py);
+        if (!(fabs(at[0] - z) < 1e-9)) fail_msg("%s: %.12g instead of %.12g at x %g, y %g", table, at[0], z, x, y);
+        if (!(fabs(uv[0] - u) < 1e-8 && fabs(uv[1] - v) < 1e-8))
+            fail_msg("%s: %.12g, %.12g are found as %.12g, %.12g", table, u, v, uv[0], uv[1]);
+        points++;
+    }
+    fclose(file);
+    kd_crg_destroy(crg);
+    return points;
+}
+
+// The published roads.
 static void published_points(void **state)
 {
     static const char *const names[] = {"handmade_straight", "handmade_curved_banked_sloped", "handmade_circle",
                                         "halfround_4in"};
-    char                     path[600], name[100], line[400], message[400] = "";
+    char                     path[600], table[600], name[100];
     int                      points = 0;
     (void)state;
     if (!*published_in("vehicle", "roads/handmade_straight.crg", path, sizeof path)) skip();
     for (int i = 0; i < 4; i++) {
-        kd_crg *crg = NULL;
         snprintf(name, sizeof name, "roads/%s.crg", names[i]);
-        if (kd_crg_read(published_in("vehicle", name, path, sizeof path), &crg, message, sizeof message) != KD_OK)
-            fail_msg("%s", message);
+        published_in("vehicle", name, path, sizeof path);
         snprintf(name, sizeof name, "roads/%s_points.csv", names[i]);
-        FILE *file = fopen(published_in("vehicle", name, path, sizeof path), "r");
-        assert_non_null(file);
-        assert_non_null(fgets(line, sizeof line, file));
-        while (fgets(line, sizeof line, file)) {
-            double u, v, z, x, y, px, py, at[3], uv[2];
-            if (sscanf(line, "%lf,%lf,%lf,%lf,%lf", &u, &v, &z, &x, &y) != 5) fail_msg("%s", line);
-            kd_crg_place(crg, u, v, &px, &py);
-            kd_crg_at(crg, x, y, at, uv);
-            if (!(fabs(kd_crg_elevation(crg, u, v) - z) < 1e-9))
-                fail_msg("%s: %g at %g, %g", name, kd_crg_elevation(crg, u, v), u, v);
-            if (!(hypot(px - x, py - y) < 1e-9)) fail_msg("%s: %g, %g is at %.12g, %.12g", name, u, v, px, py);
-            if (!(fabs(at[0] - z) < 1e-9)) fail_msg("%s: %.12g instead of %.12g at x %g, y %g", name, at[0], z, x, y);
-            if (!(fabs(uv[0] - u) < 1e-8 && fabs(uv[1] - v) < 1e-8))
-                fail_msg("%s: %.12g, %.12g are found as %.12g, %.12g", name, u, v, uv[0], uv[1]);
-            points++;
-        }
-        fclose(file);
-        kd_crg_destroy(crg);
+        points += compare_points(path, published_in("vehicle", name, table, sizeof table));
     }
     assert_int_equal(points, 288);
+}
+
+// Random roads of all formats, curved, sloped, banked, with missing values, against crg_reference.py.
+static void random_roads(void **state)
+{
+    static const char *const formats[] = {"lrfi", "ldfi", "krbi", "kdbi"};
+    char                     road[600], table[600];
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        snprintf(road, sizeof road, KD_SOURCE_DIR "/tests/vehicle/data/random_%s.crg", formats[i]);
+        snprintf(table, sizeof table, KD_SOURCE_DIR "/tests/vehicle/data/random_%s.csv", formats[i]);
+        assert_int_equal(compare_points(road, table), 60);
+    }
 }
 
 #define HEAD                                                                                                           \
@@ -295,9 +317,9 @@ static void refuses(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(published_points), cmocka_unit_test(slopes),
-                                       cmocka_unit_test(constants),        cmocka_unit_test(unknown_names),
-                                       cmocka_unit_test(ranges),           cmocka_unit_test(refuses_doubtful),
-                                       cmocka_unit_test(rest_of_binary),   cmocka_unit_test(refuses)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(published_points), cmocka_unit_test(random_roads),   cmocka_unit_test(slopes),
+        cmocka_unit_test(constants),        cmocka_unit_test(unknown_names),  cmocka_unit_test(ranges),
+        cmocka_unit_test(refuses_doubtful), cmocka_unit_test(rest_of_binary), cmocka_unit_test(refuses)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
