@@ -313,6 +313,12 @@ static bool begins_there(const kd_smooth *s)
     return s->def->kind == KD_SURFACE_PLANE || s->def->kind == KD_SURFACE_SPHERE;
 }
 
+// Of these there is one place apart, and far sides are told by their depth; cones, thin at their tips, need more
+static bool is_plain(const kd_smooth *s)
+{
+    return kd_smooth_is_round(s) || s->def->kind == KD_SURFACE_CYLINDER;
+}
+
 // Half of its least thickness, or of that at a place, where it is known at once
 static double half_thickness(const kd_smooth *s, kd_surface_chart at)
 {
@@ -338,7 +344,8 @@ static bool is_doubtful(const kd_touch_at *at, const frame_jets *f)
     const kd_smooth *a = &at->touch->a, *b = &at->touch->b;
     if (!at->found) return true;
     if (at->gap < 0.0 && -at->gap > fmin(half_thickness(a, at->a), half_thickness(b, at->b))) return true;
-    return !at->touch->kept && !begins_there(a) && !begins_there(b) && !is_nearest(at, f);
+    if (at->touch->kept || begins_there(a) || begins_there(b) || (is_plain(a) && is_plain(b))) return false;
+    return !is_nearest(at, f);
 }
 
 // Of two places that which is there; where both are, of bodies apart the nearer one, else that with the larger gap, since the other

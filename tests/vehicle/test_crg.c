@@ -255,6 +255,28 @@ static void refuses_doubtful(void **state)
     }
 }
 
+// Headings may go on beyond a turn, step by step, and from a first one that is within a turn.
+static void headings_beyond_a_turn(void **state)
+{
+    char    rest[900] = "D:reference line phi,rad\nD:long section 1,m\nD:long section 2,m\n$$$$\n", message[300];
+    kd_crg *crg = NULL;
+    double  x, y, X = 0, Y = 0;
+    (void)state;
+    for (int i = 0; i <= 9; i++) {
+        const size_t n = strlen(rest);
+        snprintf(rest + n, sizeof rest - n, "%10.7f 0.1000000 0.1000000\n", 0.9 * i);
+        if (i > 0) X += 2 * cos(0.9 * i), Y += 2 * sin(0.9 * i);
+    }
+    if (parse("18", "LRFI", rest, &crg, message, sizeof message) != KD_OK) fail_msg("%s", message);
+    kd_crg_place(crg, 18, 0, &x, &y);
+    assert_true(hypot(x - X, y - Y) < 1e-12);
+    kd_crg_destroy(crg);
+    refused("2\nREFERENCE_LINE_START_PHI = 30", "LRFI",
+            "D:reference line phi,rad\nD:long section 1,m\nD:long section 2,m\n$$$$\n"
+            "30.0000000 0.1000000 0.1000000\n30.0000000 0.1000000 0.1000000\n",
+            "a.crg:17: the heading is, or changes at once, by more than a turn: is it in degrees?");
+}
+
 // Binary numbers of 64 bits that are read as 32 bits leave a rest, which is not what fills a record of 80 bytes up; that is passed over.
 static void rest_of_binary(void **state)
 {
@@ -317,9 +339,10 @@ static void refuses(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published_points), cmocka_unit_test(random_roads),   cmocka_unit_test(slopes),
-        cmocka_unit_test(constants),        cmocka_unit_test(unknown_names),  cmocka_unit_test(ranges),
-        cmocka_unit_test(refuses_doubtful), cmocka_unit_test(rest_of_binary), cmocka_unit_test(refuses)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(published_points), cmocka_unit_test(random_roads),
+                                       cmocka_unit_test(slopes),           cmocka_unit_test(constants),
+                                       cmocka_unit_test(unknown_names),    cmocka_unit_test(ranges),
+                                       cmocka_unit_test(refuses_doubtful), cmocka_unit_test(headings_beyond_a_turn),
+                                       cmocka_unit_test(rest_of_binary),   cmocka_unit_test(refuses)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
