@@ -159,21 +159,34 @@ static void approach(const kd_touch *t, const kd_relative *rel, kd_touch_at *at)
     }
 }
 
+// Places that face each other along n, and the way between them; n becomes the normal of A there. Straight surfaces do not have
+// all normals: where B is one, n is first turned to one of its own
+static kd_vec3 facing_along(const kd_touch *t, const kd_relative *rel, kd_touch_at *at, kd_vec3 *n, kd_vec3 *on_b)
+{
+    kd_vec3 m, r;
+    if (t->b.def->kind == KD_SURFACE_CYLINDER || t->b.def->kind == KD_SURFACE_CONE) {
+        const kd_surface_chart c = kd_smooth_facing(&t->b, kd_mat_tvec(&rel->C, kd_vec_neg(*n)),
+                                                    kd_mat_tvec(&rel->C, kd_vec_sub(*on_b, rel->d)));
+        place_on(&t->b, c, &m);
+        *n = kd_vec_neg(kd_mat_vec(&rel->C, m));
+    }
+    at->a = kd_smooth_facing(&t->a, *n, *on_b);
+    r = place_on(&t->a, at->a, n);
+    at->b = kd_smooth_facing(&t->b, kd_mat_tvec(&rel->C, kd_vec_neg(*n)), kd_mat_tvec(&rel->C, kd_vec_sub(r, rel->d)));
+    *on_b = kd_vec_add(rel->d, kd_mat_vec(&rel->C, place_on(&t->b, at->b, &m)));
+    return kd_vec_sub(*on_b, r);
+}
+
 // The normal n turns to where the way n . D between the places that face each other along n is longest: a concave function of n
 // where both are convex, whose gradient is the part of D across n. True of bodies that are pressed into each other, too.
 static void turn(const kd_touch *t, const kd_relative *rel, kd_touch_at *at)
 {
-    kd_vec3 n, r, q = rel->d, m, across = kd_vec(0, 0, 0), best = kd_vec(0, 0, 0);
+    kd_vec3 n, q = rel->d, across = kd_vec(0, 0, 0), best = kd_vec(0, 0, 0);
     double  most = -HUGE_VAL, rate = 1.0, length = 0.0;
     at->a = kd_smooth_near(&t->a, rel->d);
     place_on(&t->a, at->a, &n);
     for (int k = 0; k < MOST_TURNS; k++) {
-        at->a = kd_smooth_facing(&t->a, n, q);
-        r = place_on(&t->a, at->a, &n);
-        at->b =
-            kd_smooth_facing(&t->b, kd_mat_tvec(&rel->C, kd_vec_neg(n)), kd_mat_tvec(&rel->C, kd_vec_sub(r, rel->d)));
-        q = kd_vec_add(rel->d, kd_mat_vec(&rel->C, place_on(&t->b, at->b, &m)));
-        const kd_vec3 D = kd_vec_sub(q, r);
+        const kd_vec3 D = facing_along(t, rel, at, &n, &q);
         const double  way = kd_vec_dot(n, D);
         // longer: on along the gradient, the first time by half a radian; shorter: back, by less
         if (way >= most) {
@@ -243,24 +256,104 @@ static void refine(const kd_touch *t, const frame_jets *f, kd_touch_at *at)
     at->found = step <= CONVERGED && kd_vec_dot(at->n, kd_jet3_value(x.m)) < 0.0 && linearised(at, f, c);
 }
 
-static bool is_about_its_middle(const kd_smooth *s)
+// Symmetric matrices of two rows: 11, 12, 22
+typedef struct sym2 {
+    double a, b, c;
+} sym2;
+
+static double determinant(sym2 x)
 {
-    const kd_surface_kind kind = s->def->kind;
-    return kind == KD_SURFACE_CYLINDER || kind == KD_SURFACE_REVOLUTION || kd_smooth_is_round(s);
+    return x.a * x.c - x.b * x.b;
 }
 
-// The far sides of both face each other as well, through both bodies: their gap is their thickness, and A's normal points away from B
-static bool is_doubtful(const kd_touch_at *at, kd_vec3 d)
+static bool is_definite(sym2 x)
 {
+    return x.a > 0.0 && determinant(x) > 0.0;
+}
+
+static sym2 plus(sym2 x, sym2 y)
+{
+    return (sym2){x.a + y.a, x.b + y.b, x.c + y.c};
+}
+
+static sym2 times_plus(sym2 x, double factor, double diagonal) // factor x + diagonal I
+{
+    return (sym2){factor * x.a + diagonal, factor * x.b, factor * x.c + diagonal};
+}
+
+// Curvatures of a surface along two directions in its axes
+static sym2 curvatures(const kd_smooth *s, const kd_spot *x, const kd_jet3 e[2])
+{
+    return (sym2){kd_smooth_form(s, x, e[0], e[0]).x, kd_smooth_form(s, x, e[0], e[1]).x,
+                  kd_smooth_form(s, x, e[1], e[1]).x};
+}
+
+// Where c = 0 the distance is least, greatest or a saddle. It is least where I + g H_A and H_B + H_A (I + g H_A)^-1 are positive
+// definite: A grown by the gap g and B bend away from each other
+static bool is_nearest(const kd_touch_at *at, const frame_jets *f)
+{
+    kd_jet       s[4];
+    kd_jet3      e[2], in_b[2];
+    both         x;
+    const double g = at->gap;
+    constants(at, s);
+    places(at, f, s, true, &x);
+    directions(&at->touch->a, &x.a, e);
+    for (int i = 0; i < 2; i++) in_b[i] = turned_back(f, e[i]);
+    const sym2 A = curvatures(&at->touch->a, &x.a, e), B = curvatures(&at->touch->b, &x.b, in_b);
+    // H (I + g H)^-1 = (H + g det H I)/det(I + g H)
+    const sym2   grown = times_plus(A, g, 1.0);
+    const double det = determinant(grown);
+    return is_definite(grown) && is_definite(plus(B, times_plus(A, 1.0 / det, g * determinant(A) / det)));
+}
+
+// Planes and balls begin at the place itself: no second look
+static bool begins_there(const kd_smooth *s)
+{
+    return s->def->kind == KD_SURFACE_PLANE || s->def->kind == KD_SURFACE_SPHERE;
+}
+
+// Of these there is one place apart, and far sides are told by their depth; cones, thin at their tips, need more
+static bool is_plain(const kd_smooth *s)
+{
+    return kd_smooth_is_round(s) || s->def->kind == KD_SURFACE_CYLINDER;
+}
+
+// Half of its least thickness, or of that at a place, where it is known at once
+static double half_thickness(const kd_smooth *s, kd_surface_chart at)
+{
+    const double *size = s->def->size;
+    switch (s->def->kind) {
+    case KD_SURFACE_ELLIPSOID:
+        return fmin(size[0], fmin(size[1], size[2]));
+    case KD_SURFACE_TORUS:
+        return size[1];
+    case KD_SURFACE_REVOLUTION:
+        return kd_curve_value(s->curve, at.u);
+    case KD_SURFACE_CYLINDER:
+        return size[0];
+    default:
+        return HUGE_VAL;
+    }
+}
+
+// The far sides of both face each other as well, through both bodies: they are deeper in each other than one is thick. Other places
+// are nearest in one direction only, or the far side of a ring. A kept contact stays where it is
+static bool is_doubtful(const kd_touch_at *at, const frame_jets *f)
+{
+    const kd_smooth *a = &at->touch->a, *b = &at->touch->b;
     if (!at->found) return true;
-    return at->gap < 0.0 && kd_vec_dot(at->n, d) < 0.0 && is_about_its_middle(&at->touch->a) &&
-           is_about_its_middle(&at->touch->b);
+    if (at->gap < 0.0 && -at->gap > fmin(half_thickness(a, at->a), half_thickness(b, at->b))) return true;
+    if (at->touch->kept || begins_there(a) || begins_there(b) || (is_plain(a) && is_plain(b))) return false;
+    return !is_nearest(at, f);
 }
 
-// Of two places that which is there; where both are, the one with the larger gap, since the other lies beyond
+// Of two places that which is there; where both are, of bodies apart the nearer one, else that with the larger gap, since the other
+// lies beyond
 static void take_nearer(const kd_touch_at *before, kd_touch_at *at)
 {
-    if (!at->found || (before->found && before->gap >= at->gap)) *at = *before;
+    const bool apart = before->gap > 0.0 && at->gap > 0.0;
+    if (!at->found || (before->found && apart == (before->gap <= at->gap))) *at = *before;
 }
 
 void kd_touch_find(const kd_touch *t, const kd_relative *rel, kd_touch_at *at)
@@ -273,7 +366,7 @@ void kd_touch_find(const kd_touch *t, const kd_relative *rel, kd_touch_at *at)
     begin(t, rel, at);
     refine(t, &f, at);
     // few turns find most places; where one surface is much flatter than the other they lead away, and slower ways are taken
-    if (!t->a.def->hollow && !t->b.def->hollow && is_doubtful(at, rel->d)) {
+    if (!t->a.def->hollow && !t->b.def->hollow && is_doubtful(at, &f)) {
         const kd_touch_at first = *at;
         approach(t, rel, at);
         refine(t, &f, at);

@@ -18,6 +18,7 @@
 
 #include "core/load.h"
 #include "core/memory.h"
+#include "core/pi.h"
 #include "core/read_number.h"
 #include "core/text.h"
 
@@ -27,6 +28,7 @@ enum {
     MOST_NAME = 60,
     MOST_POINTS = 1 << 24,
     MOST_PIECES = 64,
+    RECORD = 80, // bytes of binary numbers, of which files are filled up to a multiple
     CELL = 10,
     CELLS_PER_LINE = 8
 };
@@ -55,14 +57,15 @@ static const double slack = 1e-9; // of a piece: rounding at the ends of the roa
 typedef enum channel { UNKNOWN, PHI, BANKING, SLOPE, SECTION } channel;
 
 typedef struct reader {
-    const char *path, *at, *end;
+    const char *path, *at, *end, *data;
     int         line;
     char       *message;
     size_t      size;
     double      start_u, end_u, increment, start_x, start_y, start_phi, start_z, right, left, v_increment;
     double      end_x, end_y, end_z, slope[2], bank[2]; // constants at start and end, for lines without such a channel
     bool        binary, wide, has_end, has_step, has_phi, has_end_x, has_end_y, has_end_z, has_slope[2], has_bank[2];
-    bool        has_left;
+    bool        has_left, has_right;
+    unsigned    seen;     // parameters of the head, bit by bit
     bool        modified; // by blocks of modifiers, which are not applied
     char        unknown[MOST_NAME];
     int         nchannels, nsections;
@@ -129,7 +132,7 @@ static kd_status take_parameter(reader *r, const char *line)
         {"reference_line_end_s", &r->slope[1], &r->has_slope[1]},
         {"reference_line_start_b", &r->bank[0], &r->has_bank[0]},
         {"reference_line_end_b", &r->bank[1], &r->has_bank[1]},
-        {"long_section_v_right", &r->right, NULL},
+        {"long_section_v_right", &r->right, &r->has_right},
         {"long_section_v_left", &r->left, &r->has_left},
         {"long_section_v_increment", &r->v_increment, &r->has_step},
     };
@@ -144,6 +147,8 @@ static kd_status take_parameter(reader *r, const char *line)
         *known[i].value = kd_read_number(equals + 1, &end);
         if (end == equals + 1 || *end || !isfinite(*known[i].value))
             return refuse_road(r, "a number is expected, not", equals + 1);
+        if (r->seen >> i & 1) return refuse_road(r, "this is given twice:", known[i].name);
+        r->seen |= 1u << i;
         if (known[i].given) *known[i].given = true;
         return KD_OK;
     }
@@ -170,6 +175,8 @@ static kd_status take_channel(reader *r, const char *line)
     // units are the standard's; others would be read wrongly in silence
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strncmp(line + 2, words[i].word, strlen(words[i].word)) != 0) continue;
+        for (int k = 0; k < r->nchannels && words[i].kind != SECTION; k++)
+            if (r->kind[k] == words[i].kind) return refuse_road(r, "this channel is there twice:", words[i].word);
         r->kind[r->nchannels] = words[i].kind;
         const size_t n = strlen(words[i].unit);
         if (unit && unit[1] && !(strncmp(unit + 1, words[i].unit, n) == 0 && (!unit[1 + n] || unit[1 + n] == ',')))
@@ -177,8 +184,9 @@ static kd_status take_channel(reader *r, const char *line)
     }
     if (r->kind[r->nchannels] == UNKNOWN) return refuse_road(r, "this channel is not known:", line + 2);
     if (r->kind[r->nchannels] == SECTION) {
-        const char *at = strstr(line, "at v =");
-        r->v[r->nsections++] = at ? kd_read_number(at + 6, NULL) : NAN;
+        char *at = strstr(line, "at v ="), *end = at;
+        r->v[r->nsections++] = at ? kd_read_number(at + 6, &end) : NAN;
+        if (at && end == at + 6) return refuse_road(r, "a number is expected, not", at + 6);
     }
     r->nchannels++;
     return KD_OK;
@@ -273,7 +281,9 @@ static kd_status read_row(reader *r, double *row)
         for (int k = 0; k < per_line && i < r->nchannels; k++, i++) {
             const char  *cell = r->at + (size_t)k * width;
             const size_t left = cell < to ? (size_t)(to - cell) : 0;
-            kd_status    status = cell_of(r, cell < to ? cell : to, left < width ? left : width, &row[i]);
+            // the end of a file inside of a cell: cut off, and the number is another one
+            if (!stop && left < width) return refuse_road(r, "the data end too early", "");
+            kd_status status = cell_of(r, cell < to ? cell : to, left < width ? left : width, &row[i]);
             if (status < 0) return status;
         }
         r->at = stop ? stop + 1 : r->end;
@@ -340,7 +350,12 @@ static bool is_text(const reader *r)
 static kd_status check_rest(reader *r)
 {
     static const char sentence[] = "the data have more rows than REFERENCE_LINE_END_U tells";
-    if (r->binary) return r->end - r->at >= 80 ? refuse_road(r, sentence, "") : KD_OK;
+    if (r->binary) {
+        const char *at = r->at;
+        while (at < r->end && isspace((unsigned char)*at)) at++;
+        const bool fills = r->end - r->at < RECORD && (r->end - r->data) % RECORD == 0;
+        return at == r->end || fills ? KD_OK : refuse_road(r, sentence, "");
+    }
     for (; r->at < r->end && *r->at; r->at++) {
         const char *stop = memchr(r->at, '\n', (size_t)(r->end - r->at)), *to = stop ? stop : r->end;
         while (r->at < to && isspace((unsigned char)*r->at)) r->at++;
@@ -359,6 +374,7 @@ static kd_status read_data(reader *r, kd_crg *c)
     double     row[MOST_CHANNELS], x = r->start_x, y = r->start_y, height = r->start_z, phi = r->start_phi;
     kd_status  status = KD_OK;
     c->straight = true;
+    r->data = r->at;
     if (r->binary && is_text(r))
         return refuse_road(r, "the data are text, but the format is one of binary numbers", "");
     for (int i = 0; i < c->nu && status == KD_OK; i++) {
@@ -374,6 +390,8 @@ static kd_status read_data(reader *r, kd_crg *c)
         if (status != KD_OK) break;
         if (isnan(heading) || isnan(slope) || isnan(bank))
             return refuse_road(r, "the reference line has a gap here", "");
+        if (fabs(i > 1 ? heading - phi : heading) > 2.0 * KD_PI * (1.0 + slack) && has_channel(r, PHI) && i > 0)
+            return refuse_road(r, "the heading is, or changes at once, by more than a turn: is it in degrees?", "");
         // a step along the heading
         if (i > 0) x += c->increment * cos(heading), y += c->increment * sin(heading), height += c->increment * slope;
         if (i > 1 && heading != phi) c->straight = false;
@@ -424,6 +442,8 @@ static kd_status make_normals(reader *r, kd_crg *c)
 
 static kd_status place_sections(reader *r, kd_crg *c)
 {
+    if (isnan(r->v[0]) && !(r->has_right && (r->has_left || r->has_step)))
+        return refuse_road(r, "sections need LONG_SECTION_V_RIGHT, and LONG_SECTION_V_LEFT or _INCREMENT", "");
     for (int j = 0; j < c->nv; j++) {
         const double step = r->has_step ? r->v_increment : c->nv > 1 ? (r->left - r->right) / (c->nv - 1) : 0.0;
         c->v[j] = isnan(r->v[j]) ? r->right + j * step : r->v[j];

@@ -218,7 +218,8 @@ static dual ellipse(dual mu, dual s, dual x)
 
 static dual equivalent(const magic *m, dual x, dual ratio)
 {
-    // sqrt(x^2 + (Kx/Ky)^2 kappa^2) with the sign of x; 5.2: of tan x, as an angle
+    // pure slip: x itself, also beyond a right angle; else sqrt(x^2 + (Kx/Ky)^2 kappa^2) with the sign of x; 5.2: of tan x, as an angle
+    if (ratio.x == 0.0) return x;
     const dual y = m->is_61 ? x : d_tan(x), slip = d_mul(ratio, m->kappa);
     const dual square = d_add(d_square(y), d_square(slip));
     if (!(square.x > 0.0)) return x;

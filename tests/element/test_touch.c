@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "case.h"
 #include "element/hertz.h"
 #include "element/kalker.h"
 #include "element/touch.h"
@@ -95,6 +96,19 @@ static kd_mat3 turn_to(kd_vec3 a, kd_vec3 b, double angle)
     return kd_quat_matrix(q);
 }
 
+// Of bodies that are pressed into each other the way out is least where they are bent outwards by radii whose sum is larger than
+// they are deep
+static bool is_way_out(double H[2][3], double gap)
+{
+    double R[3] = {gap, 0.0, gap};
+    for (int k = 0; k < 2; k++) {
+        const double x = H[k][0] + 1e-9, z = H[k][2] + 1e-9, det = x * z - H[k][1] * H[k][1]; // straight lines
+        if (!(det > 0.0 && x > 0.0)) return false;
+        R[0] += z / det, R[1] -= H[k][1] / det, R[2] += x / det;
+    }
+    return R[0] > 0.0 && R[0] * R[2] > R[1] * R[1];
+}
+
 // A pose at which both surfaces are apart by a gap at known places; false: they would not be convex to each other
 static bool pose_of(const kd_smooth *a, const kd_smooth *b, double gap, kd_relative *rel)
 {
@@ -102,15 +116,17 @@ static bool pose_of(const kd_smooth *a, const kd_smooth *b, double gap, kd_relat
     const kd_vec3 n = kd_jet3_value(x.n), m = kd_jet3_value(y.n);
     *rel = (kd_relative){.C = turn_to(m, kd_vec_neg(n), between(0.0, 6.0))};
     rel->d = kd_vec_sub(kd_vec_axpy(kd_jet3_value(x.r), gap, n), kd_mat_vec(&rel->C, kd_jet3_value(y.r)));
-    // the sum of both curvatures, far from a line
+    // both curvatures, whose sum is far from a line
     kd_vec3       e = fabs(n.z) < 0.8 ? kd_vec_cross(n, kd_vec(0, 0, 1)) : kd_vec_cross(n, kd_vec(1, 0, 0));
-    double        H[3];
+    double        F[2][3], H[3];
     const kd_vec3 e0 = kd_vec_scale(1.0 / kd_vec_norm(e), e), dir[2] = {e0, kd_vec_cross(n, e0)};
     for (int i = 0; i < 3; i++) {
         const kd_vec3 p = dir[i == 2], q = dir[i > 0], pb = kd_mat_tvec(&rel->C, p), qb = kd_mat_tvec(&rel->C, q);
-        H[i] = kd_smooth_form(a, &x, kd_jet3_const(p.x, p.y, p.z), kd_jet3_const(q.x, q.y, q.z)).x +
-               kd_smooth_form(b, &y, kd_jet3_const(pb.x, pb.y, pb.z), kd_jet3_const(qb.x, qb.y, qb.z)).x;
+        F[0][i] = kd_smooth_form(a, &x, kd_jet3_const(p.x, p.y, p.z), kd_jet3_const(q.x, q.y, q.z)).x;
+        F[1][i] = kd_smooth_form(b, &y, kd_jet3_const(pb.x, pb.y, pb.z), kd_jet3_const(qb.x, qb.y, qb.z)).x;
+        H[i] = F[0][i] + F[1][i];
     }
+    if (gap < -0.003 && !is_way_out(F, gap)) return false;
     return H[0] + H[2] > 0.5 && H[0] * H[2] - H[1] * H[1] > 0.3;
 }
 
@@ -237,6 +253,51 @@ static void test_found(void **state)
         checked++;
     }
     assert_true(checked > 3000);
+}
+
+// A body of a given size and any shape; its smallest radius
+static double any_body(kd_surface_def *d, double size)
+{
+    double least = HUGE_VAL;
+    if (d->kind == KD_SURFACE_CONE || d->kind == KD_SURFACE_REVOLUTION) return 0.3;
+    for (int i = 0; i < 3; i++) {
+        d->size[i] = 0.5 * size * pow(20.0, between(-0.5, 0.5));
+        least = fmin(least, d->size[i]);
+    }
+    if (d->kind == KD_SURFACE_TORUS) d->size[0] = size, d->size[1] = size * between(0.1, 0.4), least = d->size[1];
+    return least;
+}
+
+// Long, flat and ring-shaped bodies, one up to twenty times as large as the other, far from each other or pressed into each other by
+// nearly the smallest radius: the distance is that as constructed. Where there can be others, because a ring has many sides and
+// deep bodies several ways out, it is no longer one than that, and no further way out.
+static void test_extreme_shapes(void **state)
+{
+    static const kd_surface_kind kinds[] = {KD_SURFACE_ELLIPSOID, KD_SURFACE_REVOLUTION, KD_SURFACE_CYLINDER,
+                                            KD_SURFACE_CONE, KD_SURFACE_TORUS};
+    const int                    trials = test_often(200000, 40000);
+    int                          checked = 0;
+    (void)state;
+    for (int trial = 0; trial < trials; trial++) {
+        kd_surface_def def[2] = {surface(kinds[trial % 5]), surface(kinds[trial / 5 % 5])};
+        const bool     deep = trial / 25 % 2, ring = trial % 5 == 4 || trial / 5 % 5 == 4;
+        const double   ratio = pow(20.0, between(-1.0, 1.0));
+        const double   first = any_body(&def[0], 1.0), second = any_body(&def[1], ratio), least = fmin(first, second);
+        const double   gap = deep ? -least * between(0.01, 0.9) : pow(10.0, between(-4.0, 1.0));
+        const kd_touch touch = {.a = smooth_of(&def[0]), .b = smooth_of(&def[1])};
+        kd_relative    rel;
+        kd_touch_at    at;
+        if (!pose_of(&touch.a, &touch.b, gap, &rel)) continue;
+        kd_touch_find(&touch, &rel, &at);
+        const bool right = deep   ? ring || at.gap > gap - 1e-9
+                           : ring ? at.gap < gap + 1e-9
+                                  : fabs(at.gap - gap) < 1e-9 * (1.0 + gap);
+        if (!at.found || !right)
+            fail_msg("trial %d: surfaces %d and %d, %.12g instead of %.12g", trial, (int)def[0].kind, (int)def[1].kind,
+                     at.gap, gap);
+        checked++;
+    }
+    assert_true(checked > trials / 2);
 }
 
 // A ball beside a ring touches its near side, from wherever it comes
@@ -415,9 +476,9 @@ static void test_hertz(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rates),    cmocka_unit_test(test_found),   cmocka_unit_test(test_ball_and_ring),
-        cmocka_unit_test(test_tangents), cmocka_unit_test(test_nearest), cmocka_unit_test(test_closed_forms),
-        cmocka_unit_test(test_singular), cmocka_unit_test(test_hertz),
+        cmocka_unit_test(test_rates),         cmocka_unit_test(test_found),    cmocka_unit_test(test_extreme_shapes),
+        cmocka_unit_test(test_ball_and_ring), cmocka_unit_test(test_tangents), cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_closed_forms),  cmocka_unit_test(test_singular), cmocka_unit_test(test_hertz),
     };
     return cmocka_run_group_tests(tests, make_curves, free_curves);
 }

@@ -160,6 +160,28 @@ static void friction_ellipse(void **state)
         }
 }
 
+// In pure slip the angles of trail and residual moment pass a right angle (by shifts) without a bend.
+static void beyond_right_angle(void **state)
+{
+    static kd_tir tir;
+    double        bend = 0.0;
+    (void)state;
+    read_tir(KD_SOURCE_DIR "/tests/vehicle/data/random52.tir", &tir);
+    tir.c[KD_TIR_QHZ1] = 1.5, tir.c[KD_TIR_PHY1] = 1.45;
+    tir.c[KD_TIR_QBZ1] = 1.0, tir.c[KD_TIR_QBZ2] = tir.c[KD_TIR_QBZ3] = 0.0;
+    for (int n = 0; n < 400; n++) {
+        double Mz[3];
+        for (int k = 0; k < 3; k++) {
+            kd_magic_force f;
+            const double   row[4] = {4000, 0, (n + k) * 5e-4, 0};
+            forces_at(&tir, KD_MAGIC_PURE, row, &f);
+            Mz[k] = f.value[KD_MAGIC_MZ_TRAIL];
+        }
+        bend = fmax(bend, fabs(Mz[0] - 2 * Mz[1] + Mz[2]));
+    }
+    if (!(bend < 1e-4)) fail_msg("the moment bends by %g", bend);
+}
+
 // |gamma| and sgn alpha_y bend the formula where kd_magic_kinks passes 0, and nowhere else: second differences.
 static void kinks(void **state)
 {
@@ -188,8 +210,11 @@ static void kinks(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(published_tables), cmocka_unit_test(random_coefficients),
-                                       cmocka_unit_test(derivatives), cmocka_unit_test(friction_ellipse),
-                                       cmocka_unit_test(kinks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(published_tables),
+                                       cmocka_unit_test(random_coefficients),
+                                       cmocka_unit_test(derivatives),
+                                       cmocka_unit_test(friction_ellipse),
+                                       cmocka_unit_test(kinks),
+                                       cmocka_unit_test(beyond_right_angle)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
