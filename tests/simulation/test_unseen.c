@@ -64,7 +64,8 @@ static void open_fixture(fixture *f, double t, double clear)
     assert_int_equal(kd_eom_data_create(f->eom, &f->data), KD_OK);
     assert_int_equal(kd_state_create(f->eom, &f->x), KD_OK);
     assert_int_equal(
-        kd_unseen_create(f->data, &none, f->x, kd_integrator_about(KD_RADAU, &opt), 1e-6, 1e-6, &f->unseen), KD_OK);
+        kd_unseen_create(f->data, &none, f->x, kd_integrator_about(KD_RADAU, &opt), 1e-6, 1e-6, NULL, &f->unseen),
+        KD_OK);
     assert_non_null(f->unseen);
 }
 
