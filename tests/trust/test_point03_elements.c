@@ -153,6 +153,21 @@ static const char events[] =
     "  back: {when: joint.slide.q + 0.02*L, crossing: falling, set: {variable.push: 50*F*r1}}\n"
     "sensors:\n  y: {value: joint.slide.q/L}\n  z: {value: joint.slide.v*T/L}\n";
 
+// a push by time through two lags: the first one acts on the second alone, and nothing of the motion acts on it
+static const char lags[] = "kardan: 1\n"
+                           "parameters: {" UNITS ", r1: %.17g, r2: %.17g, r3: %.17g, r4: %.17g}\n"
+                           "gravity: [0, 0, -g]\n"
+                           "bodies:\n"
+                           "  one: {mass: 2*M*r1, inertia: [J, J, J]}\n"
+                           "joints:\n"
+                           "  slide: {type: prismatic, bodies: [ground, one], point: [0, 0, 0], axis: [1, 0, 0]}\n"
+                           "states:\n"
+                           "  first: {type: lag, time_constant: 0.05*T*r2, input: 3*F*r3*sin(20*t/T)}\n"
+                           "  second: {type: lag, time_constant: 0.03*T*r4, input: state.first}\n"
+                           "forces:\n"
+                           "  push: {type: joint_spring, joint: slide, law: state.second - 40*F/L*q}\n"
+                           "sensors:\n  y: {value: joint.slide.q/L}\n  z: {value: state.first/F}\n";
+
 // A tyre file in other units
 static void write_tyre(const char *path, scaling s)
 {
@@ -268,6 +283,12 @@ static void events_step_alike(void **state)
     element_steps_alike("events", events, 0.5, EXACT);
 }
 
+static void lags_step_alike(void **state)
+{
+    (void)state;
+    element_steps_alike("lags", lags, 0.5, ROUNDED);
+}
+
 static void tyres_of_files_step_alike(void **state)
 {
     (void)state;
@@ -303,6 +324,7 @@ int main(void)
         cmocka_unit_test(sticking_steps_alike),
         cmocka_unit_test(elastic_surfaces_step_alike),
         cmocka_unit_test(events_step_alike),
+        cmocka_unit_test(lags_step_alike),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
