@@ -145,6 +145,7 @@ typedef struct kd_step_seen {
     const double *node;    // parts of the step, 0 <= . < 1, at which the method evaluates, apart from its end
     bool          follows; // from the last step that was looked at to this one the motion is smooth
     double        land;    // what one step may lose by a kink or a jump inside, in tolerances
+    const double *unit;    // (np + nv + nr) sizes of p, v, r that atol counts in; NULL: 1, in SI
 } kd_step_seen;
 typedef struct kd_hidden {
     double      part;      // of the step, at which it should end; infinity: nothing was found

@@ -3,7 +3,9 @@
 // Positions u_i, velocities u_j / T and accelerations u_j / T^2 by the natural units of the model. Energy
 // E = max M_jj u_j^2 / T^2; a multiplier of a row c does the work lambda c u: its size is E / max_j |c_j u_j|; eta of
 // ggl is a rate, 1 / T. An auxiliary variable has the size that its equation gives it, max |d_y| u_y / |d_w| over positions,
-// velocities and multipliers y. States of elements have no size that is known here: 1.
+// velocities and multipliers y. An inner state has the size at which it acts as other forces do, E / max_j |f_r u_j|; one
+// that moves other states alone the size at which it does so within T; one that acts on nothing the size that positions and
+// velocities give it within T. Where derivatives at the start say nothing: 1.
 #include "forms/natural.h"
 
 #include <math.h>
@@ -15,8 +17,9 @@ typedef struct sizes {
     kd_formulation form;
     kd_dims        dims;
     double         T, energy;
-    double        *GZ, *HZ, *M, *u; // (nlambda x nv), (nmu x nv), (nv x nv), (3 nu)
-    double        *d_w, *d_y[4];    // (nw x nw) and by p, v, lambda, mu
+    double        *GZ, *HZ, *M, *u;       // (nlambda x nv), (nmu x nv), (nv x nv), (3 nu)
+    double        *d_w, *d_y[4];          // (nw x nw) and by p, v, lambda, mu
+    double        *f_r, *b_r, *b_p, *b_v; // (nv x nr), (nr x nr), (nr x nv), (nr x nv)
     kd_eom_data   *data;
 } sizes;
 
@@ -105,6 +108,70 @@ static void fill_auxiliary_units(const sizes *s, const kd_inputs *inputs, const 
     }
 }
 
+// Sizes of states by their forces, 0 where they have none
+static void by_forces(const sizes *s, double *unit)
+{
+    for (int i = 0; i < s->dims.nr; i++) {
+        double most = 0;
+        for (int j = 0; j < s->dims.nv; j++)
+            most = fmax(most, fabs(s->f_r[j + s->dims.nv * i]) * kd_eom_unit(s->eom, j));
+        unit[i] = most > 0 && isfinite(most) ? s->energy / most : 0;
+    }
+}
+
+// By the rates of states whose size is known, as far as that leads
+static void by_states(const sizes *s, double *unit)
+{
+    const int n = s->dims.nr;
+    bool      found = true;
+    while (found) {
+        found = false;
+        for (int i = 0; i < n; i++) {
+            if (unit[i] != 0) continue;
+            double most = 0;
+            for (int k = 0; k < n; k++)
+                if (k != i && unit[k] > 0) most = fmax(most, fabs(s->b_r[k + n * i]) * s->T / unit[k]);
+            if (!(most > 0 && isfinite(most))) continue;
+            unit[i] = 1 / most;
+            found = true;
+        }
+    }
+}
+
+// By what the motion makes of them; 1 where that is nothing
+static void by_motion(const sizes *s, double *unit)
+{
+    const int n = s->dims.nr;
+    for (int i = 0; i < n; i++) {
+        double most = 0;
+        if (unit[i] != 0) continue;
+        for (int j = 0; j < s->dims.nv; j++) {
+            const double u = kd_eom_unit(s->eom, j);
+            most = fmax(most, fmax(fabs(s->b_p[i + n * j]) * s->T, fabs(s->b_v[i + n * j])) * u);
+        }
+        unit[i] = most > 0 && isfinite(most) ? most : 1;
+    }
+}
+
+// Inner states, wherever the form has them
+static void fill_state_units(const sizes *s, const kd_inputs *inputs, const kd_state *x, double *unit, kd_dae *dae)
+{
+    kd_blocks wanted = {0};
+    int       k = 0;
+    if (s->dims.nr == 0) return;
+    wanted.block[KD_RESIDUAL][KD_R] = s->f_r;
+    wanted.block[KD_B][KD_R] = s->b_r;
+    wanted.block[KD_B][KD_P] = s->b_p;
+    wanted.block[KD_B][KD_V] = s->b_v;
+    if (kd_eom_at_state(s->data, inputs, x, KD_STAGE_ACCELERATION) != KD_EVAL_OK) return;
+    if (kd_eom_derivatives(s->data, KD_PART_ALL, &wanted) != KD_EVAL_OK) return;
+    by_forces(s, unit);
+    by_states(s, unit);
+    by_motion(s, unit);
+    for (int i = 0; i < dae->n && k < s->dims.nr; i++)
+        if (dae->component[i] == KD_COMPONENT_INNER) dae->unit[i] = unit[k++];
+}
+
 kd_status kd_natural_units(const kd_eom *eom, kd_formulation form, const kd_inputs *inputs, const kd_state *x,
                            kd_dae *dae)
 {
@@ -118,6 +185,11 @@ kd_status kd_natural_units(const kd_eom *eom, kd_formulation form, const kd_inpu
     s.d_w = kd_cut_matrix(&arena, s.dims.nw, s.dims.nw);
     const int columns[] = {s.dims.nv, s.dims.nv, s.dims.nlambda, s.dims.nmu};
     for (int k = 0; k < 4; k++) s.d_y[k] = kd_cut_matrix(&arena, s.dims.nw, columns[k]);
+    s.f_r = kd_cut_matrix(&arena, s.dims.nv, s.dims.nr);
+    s.b_r = kd_cut_matrix(&arena, s.dims.nr, s.dims.nr);
+    s.b_p = kd_cut_matrix(&arena, s.dims.nr, s.dims.nv);
+    s.b_v = kd_cut_matrix(&arena, s.dims.nr, s.dims.nv);
+    double   *state = kd_cut_double(&arena, s.dims.nr);
     double   *increment = kd_cut_double(&arena, s.dims.nv);
     kd_status status = !dae->unit || arena.failed ? KD_ERR_MEMORY : kd_eom_data_create(eom, &s.data);
     if (status >= 0 && !go_to(&s, inputs, x)) status = kd_eom_data_fault(s.data).status;
@@ -125,6 +197,7 @@ kd_status kd_natural_units(const kd_eom *eom, kd_formulation form, const kd_inpu
         find_energy(&s);
         fill_units(&s, dae);
         fill_auxiliary_units(&s, inputs, x, increment, dae);
+        fill_state_units(&s, inputs, x, state, dae);
     }
     kd_eom_data_destroy(s.data);
     kd_arena_release(&arena);

@@ -17,7 +17,6 @@
 #include <string.h>
 
 #define NORMAL_INCREMENT 6e-6 // central differences: third root of the unit roundoff, coordinates of size 1
-#define SIZE 1.0              // smallest size of a component that a difference increment is taken of
 #define SINGULAR 1e-13        // reciprocal condition of the scaled Phi_y
 #define LEAST_TREE 24         // velocities from which on an elimination along the tree is used, where there is one
 
@@ -308,6 +307,15 @@ static kd_eval analytic_jacobian(kd_ode *self, double t, bool *singular)
     return newton->position.nn > 0 ? add_normals(self, t) : KD_EVAL_OK;
 }
 
+// Smallest size of a component that a difference increment is taken of: natural ones of positions and velocities
+static double least_size(const kd_ode *self, int j)
+{
+    const kd_eom *eom = self->eom;
+    if (j < self->xv) return kd_eom_position_unit(eom, j);
+    if (j < self->xr) return kd_eom_unit(eom, j - self->xv) / kd_eom_time(eom);
+    return self->dae->unit ? self->dae->unit[j] : 1;
+}
+
 // J column by column from differences of rhs
 static kd_eval difference_jacobian(kd_ode *self, double t)
 {
@@ -318,7 +326,7 @@ static kd_eval difference_jacobian(kd_ode *self, double t)
     memcpy(newton->x_moved, newton->x, (size_t)n * sizeof(double));
     for (int j = 0; j < n && answer == KD_EVAL_OK; j++) {
         // increment along the motion, of the size of x_j or of its change in a step
-        double size = fmax(fmax(fabs(newton->x[j]), fabs(h * newton->base[j])), SIZE);
+        double size = fmax(fmax(fabs(newton->x[j]), fabs(h * newton->base[j])), least_size(self, j));
         double moved = newton->x[j] + copysign(sqrt(DBL_EPSILON) * size, newton->base[j]);
         double step = moved - newton->x[j];
         newton->x_moved[j] = moved;

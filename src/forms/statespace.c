@@ -159,12 +159,14 @@ static kd_eval choose_and_factor(kd_statespace *self, kd_chart *chart, double t,
     return KD_EVAL_OK;
 }
 
-// Natural sizes of the independent coordinates
+// Natural sizes of the independent coordinates; inner states keep theirs
 static void size_components(kd_statespace *self, int nip, int niv)
 {
     const kd_chart_level *p = &self->chart->p, *v = kd_chart_velocity(self, self->chart);
     double               *unit = self->dae->unit;
-    for (int i = 0; i < self->dae->n; i++) unit[i] = 1;
+    memmove(unit + nip + niv, unit + self->inner, (size_t)self->dims.nr * sizeof *unit);
+    for (int i = nip + niv + self->dims.nr; i < self->dae->n; i++) unit[i] = 1;
+    for (int i = 0; i < nip; i++) unit[i] = 1;
     for (int i = 0; i < nip && !p->S; i++) unit[i] = kd_eom_position_unit(self->eom, p->independent[i]);
     for (int i = 0; i < niv; i++)
         unit[nip + i] = (v->S ? 1 : kd_eom_unit(self->eom, v->independent[i])) / self->dae->time;
@@ -183,6 +185,7 @@ static void describe_components(kd_statespace *self)
         self->controlled[i] = true;
     }
     if (self->dae->unit) size_components(self, nip, niv);
+    self->inner = nip + niv;
 }
 
 // Size of x in the coordinates of a chart

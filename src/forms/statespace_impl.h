@@ -144,6 +144,7 @@ typedef struct kd_statespace {
         kd_statespace_point before; // the accepted point before that, of the same motion
     } accepted;
     kd_statespace_past past;
+    int                inner;         // where inner states begin in x
     double            *unit_v;        // (nv) natural units of velocities
     double            *per_p, *per_v; // (np), (nv) reciprocal ones of positions and velocities
     struct {

@@ -23,8 +23,8 @@
 // run has had, and many attempts failed that way. Runs that are merely long have the pace that they always had.
 //
 // Blow-up. The largest velocity doubles again and again in equal times, to more than EXPLODED times its size at the
-// start (at least 1), and an element feeds as much energy as that takes. Motion that an applied force speeds up doubles
-// more and more slowly; a tumbling pendulum gets its energy from nobody.
+// start (at least 1, and a natural velocity), and an element feeds as much energy as that takes. Motion that an applied
+// force speeds up doubles more and more slowly; a tumbling pendulum gets its energy from nobody.
 #include "simulation/collapse.h"
 
 #include <float.h>
@@ -139,6 +139,14 @@ static void widen(kd_collapse *c, const kd_state *x)
     c->size[INNER] = fmax(c->size[INNER], kd_norm_max(n.nr, x->r));
 }
 
+// The largest natural velocity: that of small or quick models is far above 1
+static double usual_speed(const kd_collapse *c)
+{
+    double most = 1;
+    for (int j = 0; j < c->dims.nv; j++) most = fmax(most, kd_eom_unit(c->eom, j) / kd_eom_time(c->eom));
+    return most;
+}
+
 void kd_collapse_begin(kd_collapse *c, const kd_state *x, kd_effort effort)
 {
     // no look has been made; velocities are compared with those of here
@@ -151,7 +159,7 @@ void kd_collapse_begin(kd_collapse *c, const kd_state *x, kd_effort effort)
     c->wait = 1;
     c->looks = 0;
     c->pace = INFINITY;
-    c->reference = fmax(1, kd_norm_max(c->dims.nv, x->v));
+    c->reference = fmax(usual_speed(c), kd_norm_max(c->dims.nv, x->v));
     c->doubled = c->reference;
     c->ndoubled = 0;
     widen(c, x);

@@ -13,11 +13,12 @@
 #include "core/archive.h"
 #include "core/text.h"
 
-#define BEFORE 4        // [ulp] a step ends so far before a break
-#define SLACK 8         // [ulp] times that are so close are one
-#define AT_ZERO 1e-14   // value of a function at the start that does not tell its sign
-#define BAND 4.0        // a function that crossed has left zero when it is so many times as large as at its crossing
-#define NOISE 64        // [ulp] or as its change in such a time
+#define BEFORE 4 // [ulp] a step ends so far before a break
+#define SLACK 8  // [ulp] times that are so close are one
+#define AT_ZERO                                                                                                        \
+    1e-14        // value of a function at the start that does not tell its sign; of rows: relative to what they compare
+#define BAND 4.0 // a function that crossed has left zero when it is so many times as large as at its crossing
+#define NOISE 64 // [ulp] or as its change in such a time
 #define HARDLY 1.000001 // growth of that band by a crossing at its edge
 #define SHORTEST 1e-12  // of the time: strides to rest
 #define TOLD_PER_ROW 4  // events of one row at one instant
@@ -620,9 +621,10 @@ kd_status kd_hybrid_begin(kd_hybrid *self, bool created)
     for (int i = 0; i < c->n && status >= 0; i++) {
         bool   row = i >= self->dims.nswitch;
         double noise = row ? kd_event_rows_noise(self->rows, i - self->dims.nswitch) : 0;
-        bool   near = (row ? c->start[i] : fabs(c->start[i])) <= fmax(AT_ZERO, noise);
+        double zero = row ? AT_ZERO * kd_event_rows_scale(self->rows, i - self->dims.nswitch) : AT_ZERO;
+        bool   near = (row ? c->start[i] : fabs(c->start[i])) <= fmax(zero, noise);
         c->side[i] = (signed char)(row ? 1 : near ? 0 : sign_of(c->start[i])); // rows: all are defined to fall
-        c->band[i] = !near ? 0 : fabs(c->start[i]) < noise ? noise : BAND * fabs(c->start[i]) + AT_ZERO;
+        c->band[i] = !near ? 0 : fabs(c->start[i]) < noise ? noise : BAND * fabs(c->start[i]) + zero;
         c->rate[i] = HUGE_VAL;
     }
     return status;

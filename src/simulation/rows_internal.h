@@ -58,6 +58,7 @@ kd_eval kd_rows_solve(kd_event_rows *self);
 
 // Scales: positions, the speed below which a row is at rest; is row i of g met?
 double kd_rows_length(const kd_event_rows *self);
+double kd_rows_speed(const kd_event_rows *self);
 double kd_rows_slow(const kd_event_rows *self);
 bool   kd_rows_touches(const kd_event_rows *self, int i);
 

@@ -124,6 +124,14 @@ void kd_event_rows_tolerances(kd_event_rows *self, double rtol, double atol, boo
     self->natural = natural;
 }
 
+double kd_event_rows_scale(const kd_event_rows *self, int i)
+{
+    const bool one_sided = i < self->none_sided;
+    const int  row = one_sided ? self->one_sided[i] : self->friction[i - self->none_sided];
+    if (one_sided) return self->x->active_lambda[row] ? self->largest_force : kd_rows_length(self);
+    return kd_rows_sticks(self, self->x, row) ? fmax(self->limit[row], self->largest_force) : kd_rows_speed(self);
+}
+
 double kd_event_rows_noise(const kd_event_rows *self, int i)
 {
     // only friction that slides has a velocity to be uncertain about

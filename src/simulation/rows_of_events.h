@@ -21,6 +21,8 @@ int       kd_event_rows_count(const kd_event_rows *rows);            // switchin
 // Errors that the integrator admits: velocities below them have no sign. Without this call they have one. natural: atol counts in
 // natural units of the model
 void kd_event_rows_tolerances(kd_event_rows *rows, double rtol, double atol, bool natural);
+// Size of what function i compares: forces, positions or velocities
+double kd_event_rows_scale(const kd_event_rows *rows, int i);
 // Values of function i up to this tell nothing while it leaves zero. 0: rounding only.
 double kd_event_rows_noise(const kd_event_rows *rows, int i);
 // How far the value of function i may fall in one step; infinity: any way. A sliding row comes to rest through the

@@ -109,12 +109,17 @@ double kd_rows_length(const kd_event_rows *self)
     return 1 + kd_norm_max(self->dims.np, self->x->p);
 }
 
-double kd_rows_slow(const kd_event_rows *self)
+double kd_rows_speed(const kd_event_rows *self)
 {
     // of models that are slow as a whole, less: a natural velocity
     double usual = 0;
     for (int j = 0; j < self->dims.nv; j++) usual = fmax(usual, kd_eom_unit(self->eom, j) / kd_eom_time(self->eom));
-    return SLOW * (fmin(1, usual) + kd_norm_max(self->dims.nv, self->x->v));
+    return fmin(1, usual) + kd_norm_max(self->dims.nv, self->x->v);
+}
+
+double kd_rows_slow(const kd_event_rows *self)
+{
+    return SLOW * kd_rows_speed(self);
 }
 
 bool kd_rows_touches(const kd_event_rows *self, int i)

@@ -124,7 +124,7 @@ bool kd_simulation_leaves_accelerations(kd_simulation *s)
 static kd_status create_search(kd_simulation *s)
 {
     const kd_integrator_options *o = &s->opt.integrator_options;
-    return kd_unseen_create(s->data, &s->inputs, s->x, s->method, o->rtol, o->atol, &s->search);
+    return kd_unseen_create(s->data, &s->inputs, s->x, s->method, o->rtol, o->atol, s->dae, &s->search);
 }
 
 // Checks of accepted steps belong to a method

@@ -40,8 +40,24 @@ struct kd_unseen {
     char         kept[3][100]; // names that were read back
 };
 
+// Natural sizes of p, v, r; those of inner states are the form's
+static const double *units_of(kd_unseen *self, const kd_eom *eom, const kd_dae *dae)
+{
+    const kd_dims d = kd_eom_dims(eom);
+    double       *unit = kd_cut_double(&self->arena, d.np + d.nv + d.nr);
+    int           k = d.np + d.nv;
+    if (!unit) return NULL;
+    for (int i = 0; i < d.np; i++) unit[i] = kd_eom_position_unit(eom, i);
+    for (int j = 0; j < d.nv; j++) unit[d.np + j] = kd_eom_unit(eom, j) / kd_eom_time(eom);
+    for (int i = 0; i < d.nr; i++) unit[k + i] = 1;
+    for (int i = 0; i < dae->n && k < d.np + d.nv + d.nr; i++)
+        if (dae->component[i] == KD_COMPONENT_INNER) unit[k++] = dae->unit[i];
+    return unit;
+}
+
 kd_status kd_unseen_create(kd_eom_data *data, const kd_inputs *inputs, const kd_state *x,
-                           const kd_integrator_info *method, double rtol, double atol, kd_unseen **unseen)
+                           const kd_integrator_info *method, double rtol, double atol, const kd_dae *dae,
+                           kd_unseen **unseen)
 {
     const kd_eom *eom = kd_eom_data_eom(data);
     *unseen = NULL;
@@ -50,11 +66,12 @@ kd_status kd_unseen_create(kd_eom_data *data, const kd_inputs *inputs, const kd_
     if (!self) return KD_ERR_MEMORY;
     self->inputs = *inputs;
     self->nu = kd_eom_dims(eom).nu;
-    self->seen = (kd_step_seen){rtol, atol, method->nnodes, method->nodes, false, 0.0};
+    self->seen = (kd_step_seen){rtol, atol, method->nnodes, method->nodes, false, 0.0, NULL};
     self->method = method;
     self->t_first = INFINITY;
     self->clear_until = -INFINITY;
     for (int k = 0; k < 2; k++) self->u[k] = kd_cut_double(&self->arena, 3 * self->nu);
+    if (dae && dae->unit) self->seen.unit = units_of(self, eom, dae);
     self->data = data;
     kd_status status = self->arena.failed ? KD_ERR_MEMORY : KD_OK;
     if (status >= 0) status = kd_state_create(eom, &self->begun);

@@ -12,7 +12,8 @@ typedef struct kd_unseen kd_unseen;
 // The tolerances are those of the integrator, x has the parameters. *unseen is NULL where the equations cannot be
 // searched.
 kd_status kd_unseen_create(kd_eom_data *data, const kd_inputs *inputs, const kd_state *x,
-                           const kd_integrator_info *method, double rtol, double atol, kd_unseen **unseen) KD_NODISCARD;
+                           const kd_integrator_info *method, double rtol, double atol, const kd_dae *dae,
+                           kd_unseen **unseen) KD_NODISCARD;
 void      kd_unseen_destroy(kd_unseen *self);                // NULL is fine
 void      kd_unseen_archive(kd_unseen *self, kd_archive *a); // save or restore
 

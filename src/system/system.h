@@ -259,15 +259,16 @@ typedef struct kd_touch_pass {
 
 typedef struct kd_unseen_work {
     kd_unseen_end end[2];
-    bool          known;    // end[1] is
-    double       *mobility; // (nlaws) effect per law and time, in tolerances
-    int          *pause;    // (nlaws) steps in which a law is left alone
-    double       *speed;    // (nlaws) of the velocity that is changed, in tolerances
-    double       *mass;     // (pattern of the tree)
-    int           age;      // looks since mobilities were found
-    const char   *foreign;  // an input that does not follow its expression; NULL
-    kd_interval  *term;     // (2 KD_LAW_TERMS) of one law; over the whole step
-    kd_crossed   *crossed;  // (2 nlaws) the last one; that of the step that was looked at last, which may be taken back
+    bool          known;        // end[1] is
+    double       *mobility;     // (nlaws) effect per law and time, in tolerances
+    int          *pause;        // (nlaws) steps in which a law is left alone
+    double       *speed;        // (nlaws) of the velocity that is changed, in tolerances
+    double       *mass;         // (pattern of the tree)
+    int           age;          // looks since mobilities were found
+    double        length, time; // natural ones, where absolute tolerances count in them
+    const char   *foreign;      // an input that does not follow its expression; NULL
+    kd_interval  *term;         // (2 KD_LAW_TERMS) of one law; over the whole step
+    kd_crossed   *crossed; // (2 nlaws) the last one; that of the step that was looked at last, which may be taken back
     // boxes in which nothing can hide, unseen_box.c
     kd_interval *box;       // of the variables of all laws
     double      *box_limit; // (nlaws) largest h times mobility; < 0: there is none
@@ -654,6 +655,8 @@ double *kd_system_units(kd_system *s);
 double *kd_system_position_units(kd_system *s);
 void    kd_system_set_units(const kd_system *s, double *unit, double *position_unit);
 double  kd_system_time(const kd_system *s);
+double  kd_system_length(const kd_system *s); // [m] of shifts
+double  kd_system_dof_unit(const kd_system *s, int dof, double length);
 
 // kinematic_matrices.c
 kd_quat kd_quaternion_rate(kd_quat q, kd_quat omega);         // q omega / 2

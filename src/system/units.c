@@ -41,24 +41,28 @@ static double length_of(const kd_model *m)
     return longest > 0 ? longest : spread(m);
 }
 
+double kd_system_length(const kd_system *s)
+{
+    return length_of(s->model);
+}
+
 // Is dof or position k of a joint of this kind and form a shift?
 static bool is_shift(const kd_joint_form *form, kd_joint_kind kind, int k)
 {
     return k < form->nscalars && !kd_joint_turns(kind, k);
 }
 
+// 1 rad, or the length
+double kd_system_dof_unit(const kd_system *s, int dof, double length)
+{
+    const kd_link *link = &s->tree.link[s->tree.dof_link[dof]];
+    if (link->wide) return kd_system_mode_unit(s, s->link_body[s->tree.dof_link[dof]], dof - link->dof, length);
+    return is_shift(&link->form, link->kind, dof - link->dof) ? length : 1.0;
+}
+
 static void fill_units(const kd_system *s, double length, double *unit)
 {
-    const kd_tree *tree = &s->tree;
-    // 1 rad, or the length
-    for (int j = 0; unit && j < s->nv; j++) {
-        const int      dof = tree->v_dof[j];
-        const kd_link *link = &tree->link[tree->dof_link[dof]];
-        if (link->wide)
-            unit[j] = kd_system_mode_unit(s, s->link_body[tree->dof_link[dof]], dof - link->dof, length);
-        else
-            unit[j] = is_shift(&link->form, link->kind, dof - link->dof) ? length : 1.0;
-    }
+    for (int j = 0; unit && j < s->nv; j++) unit[j] = kd_system_dof_unit(s, s->tree.v_dof[j], length);
 }
 
 static void fill_position_units(const kd_system *s, double length, double *unit)

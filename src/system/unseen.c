@@ -375,7 +375,8 @@ static bool is_at_rest(const kd_work *w, const kd_law *law, const kd_step_seen *
         const kd_interval  range = w->enclosure.slot[law->slot[k]];
         if (kind != KD_SLOT_MEASURE && kind != KD_SLOT_STATE && kind != KD_SLOT_DISCRETE) return false;
         const double size = fmax(fabs(range.lower), fabs(range.upper));
-        if (!(range.upper - range.lower <= QUIET * (seen->rtol * size + seen->atol))) return false;
+        if (!(range.upper - range.lower <= QUIET * (seen->rtol * size + kd_unseen_atol(w, seen, law->slot[k]))))
+            return false;
     }
     return true;
 }
@@ -456,6 +457,7 @@ kd_eval kd_work_unseen(const kd_point *x0, const kd_point *x1, const kd_step_see
     // both ends of the step
     if (!(h > 0.0)) return KD_EVAL_OK;
     if (kd_work_leaps(w, x0, x1, seen->follows)) return KD_EVAL_STOP;
+    if (seen->unit) u->length = kd_system_length(s), u->time = kd_system_time(s);
     // surfaces that pass each other
     until = x1->t + kd_unseen_touches(w, x0, x1, seen, out);
     if (s->nlaws == 0) return out->clear = clear_time(s, out, until - x1->t), KD_EVAL_OK;

@@ -24,6 +24,8 @@ typedef struct kd_cubic {
 } kd_cubic;
 double      kd_cubic_at(const kd_cubic *c, double x, double *slope, double *bend);
 kd_interval kd_cubic_range(const kd_cubic *c, double a, double b, int level); // its value (0) or slope (1) there
+double      kd_unseen_measure_atol(const kd_work *w, const kd_step_seen *seen, int measure, int level);
+double      kd_unseen_atol(const kd_work *w, const kd_step_seen *seen, int slot); // of a variable, in its unit
 bool        kd_unseen_is_end(const kd_system *s, const kd_unseen_end *e, const kd_point *x);
 void        kd_unseen_take_end(kd_work *w, const kd_point *x, kd_unseen_end *e);
 // Effect of a unit of each law per time, at the end of the step, which the work object has just been at

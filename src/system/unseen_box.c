@@ -137,7 +137,7 @@ static kd_interval widened(const kd_work *w, int slot, kd_interval a, double rea
     if (kind == KD_SLOT_TIME || (kind == KD_SLOT_INPUT && !w->unseen.foreign))
         return (kd_interval){a.lower, a.upper + reach * width};
     // at least some tolerances, far in the direction of the motion, little against it
-    const double least = MARGIN * (seen->rtol * fmax(fabs(a.lower), fabs(a.upper)) + seen->atol);
+    const double least = MARGIN * (seen->rtol * fmax(fabs(a.lower), fabs(a.upper)) + kd_unseen_atol(w, seen, slot));
     const double bend = bend_in(w, slot, BENT_AHEAD * reach);
     const double to[] = {least + fmax(BEHIND * width, bend), least + fmax(reach * width, bend)};
     const int    way = direction_of(w, slot);

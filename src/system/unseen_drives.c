@@ -28,15 +28,15 @@ static bool take_time(kd_work *w, double at_part)
 
 // How far the end of the motion is from what this rule makes of its accelerations, in tolerances:
 // u(1) - u(0) - h u'(0) = h^2 int (1 - x) u'' dx,  u'(1) - u'(0) = h int u'' dx
-static double missed_by(const kd_jet u[KD_DRIVE_NODES], double h, const kd_step_seen *seen)
+static double missed_by(const kd_jet u[KD_DRIVE_NODES], double h, const kd_step_seen *seen, double unit, double time)
 {
     double way = u[4].x - u[0].x - h * u[0].x1, rise = u[4].x1 - u[0].x1;
     for (int i = 0; i < KD_DRIVE_NODES; i++) {
         way -= h * h * lobatto_weight[i] * (1.0 - lobatto_node[i]) * u[i].x2;
         rise -= h * lobatto_weight[i] * u[i].x2;
     }
-    return fmax(fabs(way) / (seen->rtol * fmax(fabs(u[0].x), fabs(u[4].x)) + seen->atol),
-                fabs(rise) / (seen->rtol * fmax(fabs(u[0].x1), fabs(u[4].x1)) + seen->atol));
+    return fmax(fabs(way) / (seen->rtol * fmax(fabs(u[0].x), fabs(u[4].x)) + seen->atol * unit),
+                fabs(rise) / (seen->rtol * fmax(fabs(u[0].x1), fabs(u[4].x1)) + seen->atol * unit / time));
 }
 
 static const kd_expr *motion_of(const kd_system *s, int i)
@@ -82,7 +82,9 @@ void kd_unseen_drives(kd_work *w, const kd_point *x0, const kd_step_seen *seen, 
     if (!take_motions(w)) return;
     for (int i = 0; i < s->ndrives + s->nrows_g; i++) {
         if (!motion_of(s, i)) continue;
-        const double missed = missed_by(&u->drive_jet[i * KD_DRIVE_NODES], u->end[1].t - u->end[0].t, seen);
+        const double unit = seen->unit && i < s->ndrives ? kd_system_dof_unit(s, s->drive[i], u->length) : 1.0;
+        const double missed = missed_by(&u->drive_jet[i * KD_DRIVE_NODES], u->end[1].t - u->end[0].t, seen, unit,
+                                        seen->unit ? u->time : 1.0);
         if (!(missed > KD_HARMLESS && isfinite(missed) && out->part > 0.5)) continue;
         const char *name = i >= s->ndrives ? s->row_g[i - s->ndrives].name : kd_unseen_motion_name(s, s->drive[i]);
         *out = (kd_hidden){0.5, missed / KD_HARMLESS, name, out->undecided, 0.0, 0.0};

@@ -61,6 +61,42 @@ static double inertia_of(const kd_work *w, int velocity)
     return 0.0;
 }
 
+static double state_atol(const kd_system *s, const kd_step_seen *seen, int state)
+{
+    return seen->atol * (seen->unit ? seen->unit[s->np + s->nv + state] : 1.0);
+}
+
+double kd_unseen_measure_atol(const kd_work *w, const kd_step_seen *seen, int measure, int level)
+{
+    const kd_measure *m = &w->system->measure[measure];
+    double            unit = 1.0;
+    if (!seen->unit) return seen->atol;
+    switch (m->kind) {
+    case KD_MEASURE_DOF:
+        unit = kd_system_dof_unit(w->system, m->dof, w->unseen.length);
+        break;
+    case KD_MEASURE_SHIFT:
+    case KD_MEASURE_LENGTH:
+    case KD_MEASURE_GAP:
+    case KD_MEASURE_OWN_SHIFT:
+    case KD_MEASURE_SLIP:
+        unit = w->unseen.length;
+        break;
+    default:
+        break;
+    }
+    for (int k = 0; k < level; k++) unit /= w->unseen.time;
+    return seen->atol * unit;
+}
+
+double kd_unseen_atol(const kd_work *w, const kd_step_seen *seen, int slot)
+{
+    const kd_slot at = w->system->slot[slot];
+    return at.kind == KD_SLOT_MEASURE ? kd_unseen_measure_atol(w, seen, at.index, at.level)
+           : at.kind == KD_SLOT_STATE ? state_atol(w->system, seen, at.index)
+                                      : seen->atol;
+}
+
 // speed: of the velocity that answers most, in tolerances
 static double mobility_along(const kd_work *w, int measure, const kd_step_seen *seen, double *speed)
 {
@@ -73,7 +109,8 @@ static double mobility_along(const kd_work *w, int measure, const kd_step_seen *
         const int dof = m->kind == KD_MEASURE_DOF ? m->dof : s->pair[m->pair].step[l].dof, i = s->tree.dof_v[dof];
         if (i < 0) continue;
         const double slope = w->slope[w->slope_at[measure] + l], inertia = inertia_of(w, i);
-        const double tolerance = seen->rtol * fmax(fabs(v0[i]), fabs(v1[i])) + seen->atol;
+        const double tolerance =
+            seen->rtol * fmax(fabs(v0[i]), fabs(v1[i])) + seen->atol * (seen->unit ? seen->unit[s->np + i] : 1.0);
         if (!(inertia > 0.0) || fabs(slope) / (inertia * tolerance) <= most) continue;
         most = fabs(slope) / (inertia * tolerance);
         *speed = fabs(v0[i]) / tolerance;
@@ -94,9 +131,10 @@ void kd_unseen_mobilities(kd_work *w, const kd_step_seen *seen, const kd_point *
         const kd_law *law = &s->law[i];
         const double *r = w->unseen.end[1].state + s->np + s->nv;
         double        speed = 0.0;
-        const double  mobility = law->effect == KD_EFFECT_FORCE  ? mobility_along(w, law->measure, seen, &speed)
-                                 : law->effect == KD_EFFECT_RATE ? 1.0 / (seen->rtol * fabs(r[law->state]) + seen->atol)
-                                                                 : 1.0;
+        const double  mobility = law->effect == KD_EFFECT_FORCE ? mobility_along(w, law->measure, seen, &speed)
+                                 : law->effect == KD_EFFECT_RATE
+                                     ? 1.0 / (seen->rtol * fabs(r[law->state]) + state_atol(s, seen, law->state))
+                                     : 1.0;
         if (also && !(mobility > w->unseen.mobility[i])) continue;
         w->unseen.mobility[i] = mobility;
         w->unseen.speed[i] = speed;

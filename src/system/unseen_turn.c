@@ -196,7 +196,8 @@ static bool is_pictured(kd_work *w, const kd_point *x1, const kd_step_seen *seen
         const double off = has_value ? u->piece_value[u->place[i]] - value
                                      : h * u->piece_rate[u->place[i]] - c.v[0] - part * (c.v[1] - c.v[0]);
         const double near = has_value ? NEAR : NEAR_RATE;
-        if (fabs(off) > near * way + seen->rtol * (fabs(c.s[0]) + fabs(c.s[1])) + seen->atol) return false;
+        if (fabs(off) > near * way + seen->rtol * (fabs(c.s[0]) + fabs(c.s[1])) + kd_unseen_measure_atol(w, seen, i, 0))
+            return false;
     }
     return true;
 }

@@ -367,6 +367,77 @@ static void test_contact_coordinates(void **state)
     kd_eom_destroy(eom);
 }
 
+// Rows that cannot hold together: the one that is told is named by its kind and number, and the fault has its number.
+typedef struct stuck {
+    double rate[2]; // of the prescribed rows
+} stuck;
+
+static kd_eval stuck_M(const kd_point *x, void *context, double *M)
+{
+    (void)x, (void)context;
+    M[0] = 2;
+    return KD_EVAL_OK;
+}
+
+static kd_eval stuck_f(const kd_point *x, void *context, double *f)
+{
+    (void)x, (void)context;
+    f[0] = 0;
+    return KD_EVAL_OK;
+}
+
+static kd_eval stuck_g(const kd_point *x, void *context, double *g)
+{
+    const stuck *s = context;
+    g[0] = x->p[0] - s->rate[0] * x->t;
+    return KD_EVAL_OK;
+}
+
+static kd_eval stuck_gI(const kd_point *x, void *context, double *g)
+{
+    const stuck *s = context;
+    g[0] = x->v[0] - s->rate[0];
+    return KD_EVAL_OK;
+}
+
+static kd_eval stuck_h(const kd_point *x, void *context, double *h)
+{
+    const stuck *s = context;
+    h[0] = x->v[0] - s->rate[1];
+    return KD_EVAL_OK;
+}
+
+static const char *stuck_name(kd_kind kind, int i, void *context)
+{
+    (void)context;
+    return i != 0 ? NULL : kind == KD_NAME_LAMBDA ? "floor" : kind == KD_NAME_MU ? "skid" : NULL;
+}
+
+static void test_contradiction(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        stuck      s = {.rate = {0.5 * k, -1 - k}};
+        kd_eom_def def = kd_eom_def_default();
+        def.dims = (kd_dims){.np = 1, .nv = 1, .nlambda = 1, .nmu = 1};
+        def.context = &s;
+        def.M = stuck_M, def.f = stuck_f, def.g = stuck_g, def.gI = stuck_gI, def.h = stuck_h, def.name = stuck_name;
+        kd_eom             *eom = make(&def);
+        kd_eom_data        *d = make_data(eom);
+        const unsigned char active[1] = {1};
+        double              v[1] = {3}, p[1] = {0}, impulse[2];
+        kd_eom_at_time(d, 0, NULL, NULL, NULL, NULL);
+        kd_eom_at_position(d, p, NULL);
+        assert_int_equal(kd_eom_impact(d, active, active, NULL, v, impulse), KD_ERR_DECOMPOSITION);
+        const kd_fault fault = kd_eom_data_fault(d);
+        assert_int_equal(fault.row, 0);
+        assert_non_null(strstr(kd_eom_data_message(d), fault.fn == KD_H ? "skid" : "floor"));
+        assert_null(strstr(kd_eom_data_message(d), fault.fn == KD_H ? "floor" : "skid"));
+        kd_eom_data_destroy(d);
+        kd_eom_destroy(eom);
+    }
+}
+
 // Before the position is set there is no impact.
 static void test_stage(void **state)
 {
@@ -468,7 +539,7 @@ int main(void)
         cmocka_unit_test(test_no_impact),     cmocka_unit_test(test_rod),
         cmocka_unit_test(test_singular_mass), cmocka_unit_test(test_rounding),
         cmocka_unit_test(test_nonholonomic),  cmocka_unit_test(test_contact_coordinates),
-        cmocka_unit_test(test_stage),
+        cmocka_unit_test(test_contradiction), cmocka_unit_test(test_stage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

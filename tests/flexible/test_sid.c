@@ -280,6 +280,57 @@ static void geometric_stiffness_goes_through_a_file(void **state)
     kd_flexible_body_release(&b);
 }
 
+// m1 of phi of a node: value[row - 1][q - 1][column - 1] for up to 8 coordinates
+static void scan_phi(const char *text, const char *node, double value[3][8][8])
+{
+    char        line[400], number[60];
+    const char *at = strstr(text, node);
+    memset(value, 0, 3 * sizeof *value);
+    assert_non_null(at);
+    at = strstr(at, "phi");
+    const char *last = at ? strstr(at, "end phi") : NULL;
+    if (!last && at) last = strstr(at, "psi");
+    assert_true(at && last);
+    for (; at < last; at = strchr(at, '\n') + 1) {
+        int row = 0, q = 0, column = 0;
+        snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
+        if (sscanf(line, " m1( %d, %d, %d) =%59s", &row, &q, &column, number) != 4) continue;
+        assert_true(row >= 1 && row <= 3 && q >= 1 && q <= 8 && column >= 1 && column <= 8);
+        for (char *c = number; *c; c++)
+            if (*c == 'D') *c = 'E';
+        value[row - 1][q - 1][column - 1] = atof(number);
+    }
+}
+
+// The tip of a beam that bends comes nearer to its root, by half of the integral of w'^2: m1 of phi along the beam is
+// -int w'^2, which is at most -w^2/L with the deflection w of the tip. A wrong sign in reader and writer alike would go
+// through a file unchanged.
+static void tips_come_nearer(void **state)
+{
+    (void)state;
+    kd_flexible_body b = make_body(1);
+    size_t           length;
+    char            *text = written(&b, &length);
+    const double     L = sqrt(1 + 0.2 * 0.2 + 0.1 * 0.1), along[3] = {1 / L, 0.2 / L, -0.1 / L};
+    double           m1[3][8][8];
+    int              bending = 0, tip = 0;
+    while (tip < b.nframes && strcmp(b.frame[tip].name, "tip") != 0) tip++;
+    assert_true(tip < b.nframes && b.nq <= 8);
+    scan_phi(text, "= tip", m1);
+    for (int q = 0; q < b.nq; q++) {
+        const double *u = b.frame[tip].Phi + 3 * q;
+        const double  axial = u[0] * along[0] + u[1] * along[1] + u[2] * along[2];
+        const double  w2 = u[0] * u[0] + u[1] * u[1] + u[2] * u[2] - axial * axial;
+        const double  nearer = along[0] * m1[0][q][q] + along[1] * m1[1][q][q] + along[2] * m1[2][q][q];
+        if (w2 < 1e-6 * (w2 + axial * axial)) continue;
+        bending++;
+        if (!(nearer <= -w2 / L * (1 - 1e-9))) fail_msg("mode %d: %.12g, at most %.12g", q, nearer, -w2 / L);
+    }
+    assert_true(bending >= 2);
+    free(text);
+    kd_flexible_body_release(&b);
+}
+
 // Wrong files: what is wrong is named with its line; every cut of a file is refused.
 static void wrong_files_are_refused(void **state)
 {
@@ -334,6 +385,7 @@ int main(void)
         cmocka_unit_test(published_files_are_read),
         cmocka_unit_test(own_bodies_go_through_a_file),
         cmocka_unit_test(geometric_stiffness_goes_through_a_file),
+        cmocka_unit_test(tips_come_nearer),
         cmocka_unit_test(wrong_files_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

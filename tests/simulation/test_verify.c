@@ -362,12 +362,66 @@ static void equal_steps_are_checked_by_periods(void **state)
     }
 }
 
+// ---- points inside --------------------------------------------------------------------------------------------------
+
+static struct {
+    double t[4096];
+    int    n;
+} seen;
+
+// Notes the times at which the equations are looked at
+static double note_time(masses *self, double t)
+{
+    (void)self;
+    for (int i = 0; i < seen.n; i++)
+        if (seen.t[i] == t) return 0;
+    assert_true(seen.n < 4096);
+    seen.t[seen.n++] = t;
+    return 0;
+}
+
+// Times strictly inside of one step of a run of `steps` such steps
+static int points_inside(masses m, kd_integrator_kind method, double steps, bool singular)
+{
+    const double    h = 0.1;
+    fixture         f;
+    kd_step_verdict verdict;
+    int             inside = 0;
+    open_fixture(&f, m, method, h);
+    kd_verify_run(f.verify, steps * h);
+    assert_int_equal(kd_integrator_step(f.it, INFINITY), KD_OK);
+    seen.n = 0;
+    f.s.course = note_time;
+    assert_int_equal(kd_verify_look(f.verify, singular, &verdict), KD_OK);
+    assert_true(verdict.h >= h);
+    for (int i = 0; i < seen.n; i++) inside += seen.t[i] > 1e-9 * h && seen.t[i] < (1 - 1e-9) * h;
+    close_fixture(&f);
+    return inside;
+}
+
+// A step that may have passed a singular position is looked at in four points at least, in more where a run of few steps
+// asks for more anyway: that never makes them fewer.
+static void singular_steps_have_more_points(void **state)
+{
+    uint64_t seed = test_seed(5);
+    (void)state;
+    for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
+        const masses m = random_masses(&seed);
+        assert_in_range(points_inside(m, methods[k], 1e6, false), 0, 2);
+        assert_in_range(points_inside(m, methods[k], 1e6, true), 4, 5);
+        const int plain = points_inside(m, methods[k], 1, false);
+        assert_true(plain > 5);
+        assert_true(points_inside(m, methods[k], 1, true) >= plain);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defects_have_their_limit),    cmocka_unit_test(noise_excuses_twice_itself),
-        cmocka_unit_test(noise_fades_ever_faster),     cmocka_unit_test(own_errors_are_excused),
-        cmocka_unit_test(not_a_number_does_not_stand), cmocka_unit_test(equal_steps_are_checked_by_periods),
+        cmocka_unit_test(defects_have_their_limit),        cmocka_unit_test(noise_excuses_twice_itself),
+        cmocka_unit_test(noise_fades_ever_faster),         cmocka_unit_test(own_errors_are_excused),
+        cmocka_unit_test(not_a_number_does_not_stand),     cmocka_unit_test(equal_steps_are_checked_by_periods),
+        cmocka_unit_test(singular_steps_have_more_points),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

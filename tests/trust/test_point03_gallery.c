@@ -1,7 +1,7 @@
 // Point 3: sizes. Models of the gallery with surfaces, rolling and friction, a wheelset on rails, a wheel with a tyre and a
 // flexible arm, each again with lengths, masses and times that are other powers of two: the same decisions, the same steps.
 #define _POSIX_C_SOURCE 200809L // mkdtemp
-#include "trust/scaled_motion.h"
+#include "trust/scaled_text.h"
 
 #include "case.h"
 #include "modelfile/own_folder.h"
@@ -13,11 +13,6 @@ static int exponent(void)
     seed = seed * 6364136223846793005ull + 1442695040888963407ull;
     return (int)((seed >> 33) % 41) - 20;
 }
-
-typedef struct way {
-    kd_formulation     form;
-    kd_integrator_kind integrator;
-} way;
 
 static const char *const gallery[] = {"gyroscope",     "stick-slip",        "bouncing-ball", "sliding-ball",
                                       "rolling-disc",  "rolling-ellipsoid", "rocking-block", "tippe-top",
@@ -149,58 +144,6 @@ static const char arm[] = "kardan: 1\n"
                           "  drive: {type: joint_spring, joint: shoulder, rest: 0.3, stiffness: k, damping: k*T/20}\n"
                           "sensors:\n  y: {value: body.load.pos.z/L}\n  z: {value: joint.shoulder.q}\n";
 
-// text: a model, or the path of its file
-static motion move_text(const char *text, scaling s, kd_coordinates coordinates, way w, double t_end)
-{
-    motion           out = {.n = 2};
-    char             value[3][40];
-    const kd_setting setting[3] = {{"L", value[0]}, {"M", value[1]}, {"T", value[2]}};
-    kd_model        *model;
-    kd_system       *system = NULL;
-    kd_state        *x;
-    kd_eom_data     *d;
-    snprintf(value[0], sizeof value[0], "%.17g", ldexp(1, s.length));
-    snprintf(value[1], sizeof value[1], "%.17g", ldexp(1, s.mass));
-    snprintf(value[2], sizeof value[2], "%.17g", ldexp(1, s.time));
-    const kd_status read = text[0] == '/' ? kd_model_read(text, setting, 3, &model, out.message, sizeof out.message)
-                                          : kd_model_read_text("model", text, strlen(text), setting, 3, &model,
-                                                               out.message, sizeof out.message);
-    if (read < 0) fail_msg("%s", out.message);
-    move_model(model, coordinates, w.form, w.integrator, ldexp(t_end, s.time), &system, &x, &out);
-    // the sensors, which have no unit
-    assert_int_equal(kd_eom_data_create(kd_system_eom(system), &d), KD_OK);
-    kd_eom_at_time(d, x->t, NULL, NULL, NULL, x->z);
-    kd_eom_at_position(d, x->p, x->s);
-    kd_eom_at_velocity(d, x->v, x->r);
-    kd_eom_at_acceleration(d, x->a, x->w, x->lambda, x->mu);
-    assert_int_equal(kd_eom_eval(d, KD_Y, out.x), KD_EVAL_OK);
-    kd_eom_data_destroy(d);
-    kd_state_destroy(x);
-    kd_system_destroy(system);
-    kd_model_destroy(model);
-    return out;
-}
-
-// rounded: numbers that are found by iterations, as modes, differ by rounding, which may decide on single rejections
-static void texts_alike(const char *name, const char *one, const char *two, scaling s, way w, kd_coordinates c,
-                        double t_end, bool rounded)
-{
-    char         what[200];
-    const motion a = move_text(one, (scaling){0, 0, 0}, c, w, t_end), b = move_text(two, s, c, w, t_end);
-    if (a.status < 0) fail_msg("%s: %s", name, a.message);
-    snprintf(what, sizeof what, "%s %s %s %s 2^(%d %d %d)", name, c == KD_JOINT ? "joint" : "cartesian",
-             kd_formulation_word(w.form), kd_integrator_word(w.integrator), s.length, s.mass, s.time);
-    if (!(fabs(a.x[0]) > 1e-6)) fail_msg("%s: nothing moves", what);
-    if (!rounded) {
-        assert_alike(what, &a, &b);
-        return;
-    }
-    assert_same_decisions(what, &a, &b);
-    if (labs(a.steps - b.steps) > 3 + a.steps / 100 || labs(a.rejected - b.rejected) > 8)
-        fail_msg("%s: %ld + %ld steps, not %ld + %ld", what, b.steps, b.rejected, a.steps, a.rejected);
-    if (!(distance(&a, &b) <= 1e-7)) fail_msg("%s: error %g", what, distance(&a, &b));
-}
-
 static const way ways_of_texts[] = {
     {KD_PSF, KD_RADAU}, {KD_GGL, KD_RADAU}, {KD_ODE, KD_RADAU}, {KD_STATESPACE, KD_RADAU}, {KD_ODE, KD_DOP853}};
 
@@ -210,7 +153,7 @@ static void wheels_on_rails_step_alike(void **state)
     for (int i = 0; i < 5; i++)
         for (int c = 0; c < 2; c++)
             texts_alike("wheelset", wheelset, wheelset, (scaling){exponent(), exponent(), exponent()}, ways_of_texts[i],
-                        (kd_coordinates)c, 0.1, false);
+                        (kd_coordinates)c, 0.1, EXACT);
 }
 
 static void tyres_step_alike(void **state)
@@ -219,7 +162,7 @@ static void tyres_step_alike(void **state)
     for (int i = 0; i < 5; i++)
         for (int c = 0; c < 2; c++)
             texts_alike("tyre", wheel, wheel, (scaling){exponent(), exponent(), exponent()}, ways_of_texts[i],
-                        (kd_coordinates)c, 0.3, false);
+                        (kd_coordinates)c, 0.3, EXACT);
 }
 
 // A tube of aluminium in other units
@@ -253,7 +196,7 @@ static void flexible_bodies_step_alike(void **state)
             fprintf(f, arm, k);
             fclose(f);
         }
-        texts_alike("arm", path[0], path[1], s[1], ways_of_texts[i], KD_JOINT, 0.05, true);
+        texts_alike("arm", path[0], path[1], s[1], ways_of_texts[i], KD_JOINT, 0.05, ROUNDED);
     }
 }
 
