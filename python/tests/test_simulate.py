@@ -158,9 +158,10 @@ def test_channels_without_sensors(gallery):
 
 
 def test_threads_do_not_wait_for_each_other(gallery):
-    """The interpreter's lock is free during a run: another thread works on meanwhile, and both get the same numbers."""
+    """The interpreter's lock is free during a run: another thread works on meanwhile, and both get the same numbers.
+    Long runs, in which it comes to work also on a machine that is busy."""
     m = kardan.load(gallery / "slider-crank.yaml")
-    alone = m.simulate(2)["x"].copy()
+    alone = m.simulate(100)["x"].copy()
     results, ticks, done = [None, None], [0], threading.Event()
 
     def count():
@@ -170,7 +171,7 @@ def test_threads_do_not_wait_for_each_other(gallery):
 
     counter = threading.Thread(target=count)
     counter.start()
-    threads = [threading.Thread(target=lambda i=i: results.__setitem__(i, m.simulate(2)["x"])) for i in range(2)]
+    threads = [threading.Thread(target=lambda i=i: results.__setitem__(i, m.simulate(100)["x"])) for i in range(2)]
     for t in threads:
         t.start()
     for t in threads:
