@@ -229,21 +229,28 @@ static void jumps_begin_a_new_past(void **state)
     }
 }
 
+// x' = t^m from 0 to 1, in steps of 0.05 at most
+static kd_integrator *run_power(power *p)
+{
+    kd_integrator        *solver = NULL;
+    kd_integrator_options opt = options_of(1e-9, 0);
+    double                x = 0;
+    opt.h_max = 0.05;
+    toy_init(&p->toy, 1);
+    p->toy.methods.rhs = power_rhs;
+    assert_int_equal(kd_integrator_create(&p->toy.dae, KD_ADAMS, &opt, &solver, NULL, 0), KD_OK);
+    assert_int_equal(kd_integrator_start(solver, 0, &x), KD_OK);
+    run_until(solver, 1);
+    return solver;
+}
+
 // Where nothing jumps the past goes on behind a sample; where the slope does, a new one begins.
 static void kinks_that_are_felt_begin_a_new_past(void **state)
 {
     (void)state;
     for (int jumps = 0; jumps < 2; jumps++) {
-        power                 p = {.m = 2};
-        kd_integrator        *solver;
-        kd_integrator_options opt = options_of(1e-9, 0);
-        double                x = 0;
-        opt.h_max = 0.05;
-        toy_init(&p.toy, 1);
-        p.toy.methods.rhs = power_rhs;
-        assert_int_equal(kd_integrator_create(&p.toy.dae, KD_ADAMS, &opt, &solver, NULL, 0), KD_OK);
-        assert_int_equal(kd_integrator_start(solver, 0, &x), KD_OK);
-        run_until(solver, 1);
+        power          p = {.m = 2};
+        kd_integrator *solver = run_power(&p);
         const kd_stats before = kd_integrator_stats(solver);
         assert_true(before.order_last > 2);
         if (jumps) p.m = 4;
@@ -262,17 +269,9 @@ static void small_kinks_are_not_felt(void **state)
 {
     (void)state;
     for (int felt = 0; felt < 2; felt++) {
-        power                 p = {.m = 2};
-        kd_integrator        *solver;
-        kd_integrator_options opt = options_of(1e-9, 0);
-        double                x = 0;
-        opt.h_max = 0.05;
-        toy_init(&p.toy, 1);
-        p.toy.methods.rhs = power_rhs;
-        assert_int_equal(kd_integrator_create(&p.toy.dae, KD_ADAMS, &opt, &solver, NULL, 0), KD_OK);
-        assert_int_equal(kd_integrator_start(solver, 0, &x), KD_OK);
-        run_until(solver, 1);
-        const double h = kd_integrator_time(solver) - kd_integrator_time_old(solver);
+        power          p = {.m = 2};
+        kd_integrator *solver = run_power(&p);
+        const double   h = kd_integrator_time(solver) - kd_integrator_time_old(solver);
         p.more = (felt ? 1e-2 : 1e-4) * 2e-9 / fmax(h, 0.02);
         assert_int_equal(kd_integrator_restart(solver, 1, NULL, KD_RESTART_SMOOTH), KD_OK);
         assert_int_equal(kd_integrator_step(solver, 2), KD_OK);
