@@ -320,6 +320,13 @@ static kd_status keep_numbers(numbers *list, kd_arena *arena, int **a, int **b, 
     return status;
 }
 
+// n = rows columns, which may be too large a number to be formed
+static bool is_product(long n, long rows, long columns)
+{
+    if (rows <= 0 || columns <= 0) return n == 0;
+    return n % rows == 0 && n / rows == columns;
+}
+
 kd_status kd_fe_parse_mapping(kd_lines *text, kd_arena *arena, int **value, int *n)
 {
     char        line[LONGEST_LINE] = "";
@@ -336,7 +343,7 @@ kd_status kd_fe_parse_mapping(kd_lines *text, kd_arena *arena, int **value, int 
                      ? add_numbers(text, &list, node, 0)
                      : kd_lines_refuse(text, "the number of a node is expected, not", line);
     }
-    if (status == KD_OK && head.there && list.n != head.rows * head.columns)
+    if (status == KD_OK && head.there && !is_product(list.n, head.rows, head.columns))
         status = kd_lines_refuse(text, "there are fewer or more nodes than the head of the file says", "");
     return keep_numbers(&list, arena, value, NULL, n, status);
 }
